@@ -11,7 +11,7 @@ export function operationDeps(stores: Stores): OperationDeps {
     directory: new Directory(store, keys),
     tags: config.tags,
     receivers: Object.keys(config.receivers),
-    explain: { ...ruleSetOf(config), alertAfter: config.limits.alertAfter },
+    explain: ruleSetOf(config),
     historyKeep: historyKeep(config),
   }
 }

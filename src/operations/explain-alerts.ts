@@ -1,4 +1,5 @@
 import type { Alert } from '../alerts/alert.ts'
+import type { Acknowledged } from '../alerts/alert-state.ts'
 import { METRICS } from '../limits/reports/all-reports.ts'
 import { named, prose, spare, state } from '../text/columns.ts'
 import { daysLeftText, formatCount, formatPercent } from '../text/format-number.ts'
@@ -15,7 +16,7 @@ import {
   ruleLineText,
 } from '../views/explain-account.ts'
 import { explanationJson, readExplanation } from '../views/explanation.ts'
-import type { Notification } from '../views/notifications.ts'
+import type { Notification, WaitingFor } from '../views/notifications.ts'
 import { ExplanationShape } from '../views/shapes/explanation.ts'
 import { accountField, flagField, required, textField } from './field.ts'
 import { operation } from './operation.ts'
@@ -82,7 +83,7 @@ function byUrgency(a: ExplainedSeries, b: ExplainedSeries): number {
 
 /** True for an alert at a level or on its way to one, and for one whose notifications are held back. */
 function isNotable(one: ExplainedAlert): boolean {
-  return RANK[one.state] <= RANK.pending || one.held.length > 0
+  return RANK[one.state] <= RANK.pending || one.transitions.some(({ waiting }) => waiting.length > 0)
 }
 
 function isSeries(one: ExplainedAlert | ExplainedSeries): one is ExplainedSeries {
@@ -103,16 +104,15 @@ function accountFacts({ account, standing, series }: AccountExplanation): Fact[]
 }
 
 function alertFacts(one: ExplainedAlert | ExplainedSeries): Fact[] {
-  const { subject, field, state, alert, since, why, held, route, repeatFrom, transitions } = one
+  const { subject, field, state, alert, since, why, acknowledged, transitions } = one
   return [
     ['what', field === one.kind ? subject : `${subject} [${field}]`],
     ...(isSeries(one) ? readingFacts(one) : []),
     ['state', since === null ? state : `${state}, the alert has been open since ${formatMoment(since)}`],
     ['alert', alert ?? ''],
     ['because', why],
-    ...held.filter((one) => !isSaid(one, held)).map(({ text }): Fact => ['held back', text]),
-    ['sent to', route === null ? 'no receiver: no route is for it' : `${route.at}: ${route.to.join(', ')}`],
-    ['repeats', repeatFrom === null ? '' : `from ${formatMoment(repeatFrom)} on, if it still holds`],
+    ['acknowledged', acknowledged === null ? '' : acknowledgedText(acknowledged)],
+    ...waitingFacts(transitions),
     ...transitions.slice(0, MOST_TRANSITIONS).flatMap(transitionFacts),
   ]
 }
@@ -121,13 +121,31 @@ function readingFacts(one: ExplainedSeries): Fact[] {
   return [
     ['reading', readingText(one)],
     ['rule', one.rule === null ? '' : `${ruleText(one.rule)}: ${one.rule.asks}`],
-    ...one.passedOver.map((place): Fact => ['passed over', `${ruleText(place)}: ${place.because}`]),
   ]
 }
 
-/** True where the entry adds nothing: another one holds the alert back until the same moment, and shows why. */
-function isSaid({ is, until }: ExplainedAlert['held'][number], held: ExplainedAlert['held']): boolean {
-  return is === 'waiting' && until !== null && held.some((other) => other.is !== 'waiting' && other.until === until)
+function acknowledgedText({ by, at, until, comment }: Acknowledged): string {
+  return `by ${by} ${formatMoment(at)}, until ${formatMoment(until)}${comment === undefined ? '' : ` (${comment})`}`
+}
+
+/** Also of an alert that is over: its end is sent too. Several transitions may be in one message. */
+function waitingFacts(transitions: readonly Notification[]): Fact[] {
+  const texts = new Set(transitions.flatMap(({ waiting }) => waiting.map(waitingText)))
+  return [...texts].map((text): Fact => ['held back', text])
+}
+
+const WHERE: Readonly<Record<WaitingFor['where'], string>> = {
+  outbox: 'waits in the outbox to be collected',
+  group: 'waits in its group for more of its kind',
+  digest: 'waits for the digest of new accounts (alerts.firstRun)',
+  held: 'is held back',
+  delivery: 'on its way',
+}
+
+function waitingText({ receiver, where, until, because }: WaitingFor): string {
+  const why = because === undefined ? '' : ` by ${because}`
+  const time = where === 'delivery' ? ', next attempt' : ' until'
+  return `${receiver === '' ? '' : `for ${receiver}: `}${WHERE[where]}${why}${until === null ? '' : `${time} ${formatMoment(until)}`}`
 }
 
 const MOST_TRANSITIONS = 5

@@ -1,5 +1,4 @@
-import { matchesAccount } from '../accounts/match-account.ts'
-import type { Alert, AlertKind, AlertLevel, Because } from '../alerts/alert.ts'
+import type { AlertKind, Because } from '../alerts/alert.ts'
 import {
   type Acknowledged,
   alertId,
@@ -12,23 +11,20 @@ import {
 } from '../alerts/alert-state.ts'
 import { becauseText } from '../alerts/evaluation/because.ts'
 import { type Evaluation, evaluate } from '../alerts/evaluation/evaluate.ts'
-import { isAbout, type Rule, ruleFor, ruleName } from '../alerts/evaluation/rules.ts'
-import { receiversOf, routeOf } from '../alerts/route.ts'
-import { seriesFields, seriesName } from '../alerts/series-name.ts'
-import { metricKind } from '../limits/reports/all-reports.ts'
+import { type Rule, ruleFor, ruleName } from '../alerts/evaluation/rules.ts'
+import { seriesName } from '../alerts/series-name.ts'
 import { countOf } from '../text/format-number.ts'
 import { formatMoment } from '../text/format-time.ts'
 import { isLeaving } from './account-verdict.ts'
 import type { CurrentSeries, PlannedAccount } from './account-view.ts'
-import { type HeldBack, heldBack, waitingIn } from './held-back.ts'
 import { thresholdText } from './judge-account.ts'
 import type { AccountFacts, Notification } from './notifications.ts'
 import { watchText } from './poll-texts.ts'
-import type { ExplainSettings } from './view-deps.ts'
+import type { RuleSet } from './view-deps.ts'
 
 /** Facts that all explanations of an account rest on. */
 interface Grounds {
-  settings: ExplainSettings
+  settings: RuleSet
   facts: AccountFacts
   now: number
 }
@@ -55,11 +51,8 @@ export interface ExplainedAlert {
   /** Moment at which it opened, ms. */
   since: number | null
   why: string
-  held: HeldBack[]
   /** Acknowledgement, where the alert is open. */
   acknowledged: Acknowledged | null
-  /** Place of the route in the file, and its receivers. Null: no route is for it. */
-  route: { at: string; to: readonly string[] } | null
   /** Soonest moment at which it repeats if nothing changes, ms; null where nothing is open, or it never repeats. */
   repeatFrom: number | null
   transitions: readonly Notification[]
@@ -68,8 +61,6 @@ export interface ExplainedAlert {
 export interface ExplainedSeries extends ExplainedAlert {
   series: CurrentSeries
   rule: RulePlace | null
-  /** Earlier rules that are about such series, but not about this one. */
-  passedOver: (RulePlace & { because: string })[]
   because: Because
 }
 
@@ -87,18 +78,18 @@ export interface RulePlace {
 }
 
 /** Why every alert of an account is, or is not: a composition of what was read, nothing else. */
-export function explainFacts(settings: ExplainSettings, facts: AccountFacts, now: number): AccountExplanation {
+export function explainFacts(settings: RuleSet, facts: AccountFacts, now: number): AccountExplanation {
   const { account, series } = facts
   const grounds = { settings, facts, now }
   return {
     account,
-    standing: accountNotes(account, series, now),
+    standing: accountNotes(account, series),
     own: [explainTokens(grounds), explainPolls(grounds)],
     series: series.map((one) => explainSeries(grounds, one)),
   }
 }
 
-function accountNotes(account: PlannedAccount, series: readonly CurrentSeries[], now: number): string[] {
+function accountNotes(account: PlannedAccount, series: readonly CurrentSeries[]): string[] {
   const { state, uninstall, refreshFailure, polledAt, pollFailure, parkedUntil } = account
   if (isLeaving(account)) {
     return [`it is ${state} (${uninstall?.reason ?? 'no reason is known'}): nothing is read or judged of it any more`]
@@ -115,15 +106,8 @@ function accountNotes(account: PlannedAccount, series: readonly CurrentSeries[],
       : [
           `${countOf(pollFailure.count, 'poll')} in a row failed, the last ${formatMoment(pollFailure.at)}: ${pollFailure.reason}`,
         ]),
-    ...(polledAt === null && series.length === 0
-      ? [`it was never read: there is nothing to judge yet${first(account, now)}`]
-      : []),
+    ...(polledAt === null && series.length === 0 ? ['it was never read: there is nothing to judge yet'] : []),
   ]
-}
-
-function first({ nextPollAt }: PlannedAccount, now: number): string {
-  if (nextPollAt === null) return ''
-  return nextPollAt <= now ? ', its first poll is due' : `, its first poll is due ${formatMoment(nextPollAt)}`
 }
 
 function explainSeries(grounds: Grounds, series: CurrentSeries): ExplainedSeries {
@@ -131,21 +115,18 @@ function explainSeries(grounds: Grounds, series: CurrentSeries): ExplainedSeries
   const { account } = facts
   const rule = ruleFor(settings.rules, account, series)
   const state = storedState(facts, series.id)
-  const { verdict, because, state: judged } = asCounted(grounds, rule, series, state)
+  const { verdict, because } = asCounted(grounds, rule, series, state)
   const level = state?.level ?? 'ok'
   const isBare = verdict === 'unknown' || verdict === 'off'
   // Also where its rule came after the last poll, by which no alert has opened yet.
   const isPending = state?.pending != null || verdict !== 'ok'
   const watched = isBare ? verdict : isPending ? 'pending' : 'ok'
   const shown = level !== 'ok' ? level : isLeaving(account) ? 'off' : watched
-  const messageLevel = levelOfMessage(state, judged, rule)
-  const named = { kind: 'limit' as const, level: messageLevel, rule: rule?.name ?? '', ...seriesFields(series) }
-  const alert = alertAbout(grounds, series.id, named)
+  const subject = seriesName(series)
   return {
-    ...explainAlert(grounds, alert, { field: series.id, state, shown, why: becauseText(because) }),
+    ...explainAlert(grounds, { field: series.id, kind: 'limit', subject, state, shown, why: becauseText(because) }),
     series,
     rule: rule === undefined ? null : placeOf(settings.rules, rule),
-    passedOver: passedOver(settings.rules, account, series, rule),
     because,
   }
 }
@@ -177,17 +158,6 @@ function storedState({ states }: AccountFacts, field: string): SeriesState | und
   return stored === undefined ? undefined : readableState(stored)
 }
 
-/** The level of the alert that is open, or of the one that would come. `judged`: the state by the reading of now. */
-function levelOfMessage(
-  state: SeriesState | undefined,
-  judged: SeriesState | undefined,
-  rule: Rule | undefined,
-): AlertLevel {
-  const levels = [state?.level, judged?.level, (judged?.pending?.critical ?? 0) > 0 ? 'critical' : undefined]
-  const known = levels.find((level) => level === 'warning' || level === 'critical')
-  return known ?? (rule?.warning === undefined && rule?.critical !== undefined ? 'critical' : 'warning')
-}
-
 function placeOf(rules: readonly Rule[], rule: Rule): RulePlace {
   const levels = (['warning', 'critical'] as const).flatMap((level) =>
     rule[level] === undefined ? [] : [`${level} ${thresholdText(rule[level])}`],
@@ -203,27 +173,6 @@ function placeOf(rules: readonly Rule[], rule: Rule): RulePlace {
 /** `thresholds line 31`: where people find a rule; nothing where it is of no file. */
 export function ruleLineText({ line }: Pick<RulePlace, 'line'>): string {
   return line === null ? '' : `thresholds line ${line}`
-}
-
-function passedOver(
-  rules: readonly Rule[],
-  account: PlannedAccount,
-  series: CurrentSeries,
-  rule: Rule | undefined,
-): ExplainedSeries['passedOver'] {
-  const { metric } = series
-  const earlier = rule === undefined ? rules : rules.slice(0, rules.indexOf(rule))
-  return earlier
-    .filter((one) => isAbout(one, metric))
-    .map((one) => ({
-      ...placeOf(rules, one),
-      because:
-        ruleFor([{ ...one, match: undefined }], account, series) === undefined
-          ? 'it asks only count, which is for numbers of records'
-          : matchesAccount(one.match ?? {}, account)
-            ? `it is for other ${metricKind(metric)?.about === 'pair' ? 'pairs' : 'object types'}`
-            : 'it is for other accounts',
-    }))
 }
 
 function explainTokens(grounds: Grounds): ExplainedAlert {
@@ -243,13 +192,12 @@ function explainTokens(grounds: Grounds): ExplainedAlert {
 }
 
 function explainPolls(grounds: Grounds): ExplainedAlert {
-  const { settings, facts } = grounds
-  const { account } = facts
+  const { account } = grounds.facts
   const { pollFailure, polledAt } = account
   const blocked = watchText(account)
   const why =
     pollFailure !== null
-      ? `polls have failed since ${formatMoment(pollFailure.since)}; an alert is sent from ${formatMoment(pollFailure.since + settings.alertAfter)} on (limits.alertAfter), or after two periods where that is later`
+      ? `polls have failed since ${formatMoment(pollFailure.since)}`
       : (blocked ?? (polledAt === null ? 'it was never polled' : 'the last poll read everything'))
   return explainOwn(grounds, POLL_FIELD, { why, isFailing: pollFailure !== null || blocked !== undefined })
 }
@@ -263,72 +211,39 @@ function explainOwn(
   const { facts } = grounds
   const state = storedState(facts, field)
   const kind = kindOf(facts.account.hubId, field)
-  const isOpen = state !== undefined && state.level !== 'ok'
-  const level = isOpen ? (state.level as AlertLevel) : 'warning'
-  const alert = alertAbout(grounds, field, { kind, level, rule: state?.rule ?? kind })
-  return explainAlert(grounds, alert, {
+  const level = state?.level ?? 'ok'
+  return explainAlert(grounds, {
     field,
+    kind,
+    subject: kind === 'token' ? 'its tokens' : 'reading its limits',
     state,
-    shown: isOpen ? state.level : isFailing ? 'failing' : isLeaving(facts.account) ? 'off' : 'ok',
+    shown: level !== 'ok' ? level : isFailing ? 'failing' : isLeaving(facts.account) ? 'off' : 'ok',
     why,
   })
 }
 
-/** The parts of an alert that routes, silences and the fleet's alerts match. */
-function alertAbout({ facts, now }: Grounds, field: string, named: Pick<Alert, 'kind' | 'level' | 'rule'>): Alert {
-  const { hubId, hubDomain } = facts.account
-  const cause = storedState(facts, field)?.cause
-  const at = new Date(now).toISOString()
-  return {
-    ...{ id: '', status: 'firing', reason: 'entered', account: { hubId, hubDomain }, ...named },
-    ...(cause === undefined ? {} : { cause }),
-    ...{ measuredAt: at, since: at },
-  }
-}
-
-interface AlertCase {
-  field: string
+interface AlertCase extends Pick<ExplainedAlert, 'field' | 'kind' | 'subject' | 'why'> {
   state: SeriesState | undefined
   shown: ExplainedAlert['state']
-  why: string
 }
 
 function explainAlert(
   { settings, facts, now }: Grounds,
-  alert: Alert,
-  { field, state, shown, why }: AlertCase,
+  { field, kind, subject, state, shown, why }: AlertCase,
 ): ExplainedAlert {
-  const { routes, repeatEveryMs } = settings
-  const hasContact = facts.account.contact !== null
-  const route = routeOf(routes, alert, hasContact)
-  const isOpen = state !== undefined && state.level !== 'ok'
-  const isComing = isOpen || shown === 'pending'
-  const transitions = facts.log.filter((one) => one.field === field)
+  const open = state === undefined || state.level === 'ok' ? undefined : state
   return {
-    ...{ field, kind: alert.kind, subject: subjectOf(alert), state: shown, why },
-    alert: isOpen ? alertId(facts.account.hubId, field, state.since) : null,
-    since: isOpen ? state.since : null,
-    acknowledged: (isOpen && currentAcknowledgement(state, now)) || null,
-    held: [
-      ...(isComing ? heldBack(settings, facts, { alert, state, now, hasContact }) : []),
-      ...waitingIn(transitions),
-    ],
-    route:
-      route === undefined
-        ? null
-        : { at: `routes[${routes.indexOf(route)}]`, to: receiversOf(routes, alert, hasContact) },
-    repeatFrom: isOpen ? repeatFrom(state, alert, repeatEveryMs, now) : null,
-    transitions,
+    ...{ field, kind, subject, state: shown, why },
+    alert: open === undefined ? null : alertId(facts.account.hubId, field, open.since),
+    since: open?.since ?? null,
+    acknowledged: currentAcknowledgement(open, now) ?? null,
+    repeatFrom: open === undefined ? null : repeatFrom(open, kind, settings.repeatEveryMs, now),
+    transitions: facts.log.filter((one) => one.field === field),
   }
 }
 
-function subjectOf({ kind, series }: Alert): string {
-  if (series !== undefined) return seriesName(series)
-  return kind === 'token' ? 'its tokens' : 'reading its limits'
-}
-
 /** Neither lost tokens nor missing scopes repeat: a daily message about them helps no operator. */
-function repeatFrom(state: SeriesState, { kind }: Alert, repeatEveryMs: number, now: number): number | null {
+function repeatFrom(state: SeriesState, kind: AlertKind, repeatEveryMs: number, now: number): number | null {
   if (kind === 'token' || state.cause === 'scopes') return null
   return Math.max(state.sentAt + repeatEveryMs, currentAcknowledgement(state, now)?.until ?? 0)
 }

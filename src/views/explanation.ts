@@ -1,5 +1,4 @@
 import { storedStates } from '../alerts/open-alerts.ts'
-import { readCircumstances } from '../alerts/sending/hold.ts'
 import { iso } from '../text/format-time.ts'
 import {
   type AccountSources,
@@ -11,6 +10,7 @@ import {
 } from './account-view.ts'
 import { timedAttempt } from './deliveries.ts'
 import { type AccountExplanation, type ExplainedAlert, explainFacts } from './explain-account.ts'
+import { timedAcknowledgement } from './find-alerts.ts'
 import { type MostNotifications, readNotifications } from './notifications.ts'
 import type { ExplainedAlertShape, ExplanationShape } from './shapes/explanation.ts'
 import type { ViewDeps } from './view-deps.ts'
@@ -32,13 +32,12 @@ export async function explainView(
   const now = deps.clock.now()
   // The config is read once, since each read may give another object: the place of a rule is found by its object.
   const explain = { ...deps.explain }
-  const [states, { silences, fleet }, log] = await Promise.all([
+  const [states, log] = await Promise.all([
     storedStates(deps.store, deps.keys, account.hubId),
-    readCircumstances({ ...deps, routes: explain.routes }, now),
     readNotifications(deps, account.hubId, most),
   ])
   const series = withBucketSeries(read, account, { rules: explain.rules, states }, now)
-  return explainFacts(explain, { account, series, states, silences, fleet, log }, now)
+  return explainFacts(explain, { account, series, states, log }, now)
 }
 
 /** The explanation for the API and the command line. */
@@ -51,19 +50,17 @@ export function explanationJson({ account, standing, own, series }: AccountExpla
     nextRefreshAt: iso(nextRefreshAt),
     alerts: own.map(alertJson),
     series: series.map((one) => {
-      const { series: read, rule, passedOver, because } = one
-      return { ...seriesJson(read), ...alertJson(one), because, rule, passedOver }
+      const { series: read, rule, because } = one
+      return { ...seriesJson(read), ...alertJson(one), because, rule }
     }),
   }
 }
 
 function alertJson(one: ExplainedAlert): ExplainedAlertShape {
-  const { field, kind, subject, state, alert, since, why, held, route, repeatFrom, transitions } = one
+  const { field, kind, subject, state, alert, since, why, acknowledged, transitions } = one
   return {
     ...{ field, kind, subject, state, alert, since: iso(since), why },
-    held: held.map((by) => ({ ...by, until: iso(by.until) })),
-    route: route === null ? null : { at: route.at, to: [...route.to] },
-    repeatFrom: iso(repeatFrom),
+    acknowledged: acknowledged === null ? null : timedAcknowledgement(acknowledged),
     transitions: transitions.map(({ ref, at, alert, fate, why: ended, waiting, attempts }) => ({
       ...{ transition: ref, at: iso(at), id: alert.id, kind: alert.kind, level: alert.level, reason: alert.reason },
       ...{ fate, why: ended },

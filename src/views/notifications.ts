@@ -1,8 +1,6 @@
 import type { Alert } from '../alerts/alert.ts'
 import { POLL_FIELD, TOKEN_FIELD } from '../alerts/alert-state.ts'
-import type { FleetTrouble } from '../alerts/kinds/fleet-causes.ts'
 import { DIGEST } from '../alerts/sending/group.ts'
-import type { Silence } from '../alerts/silence.ts'
 import type { TransitionRef } from '../alerts/transition-log.ts'
 import type { DeliveryHead, LoggedAttempt } from '../delivery/deliveries.ts'
 import { METRICS } from '../limits/reports/all-reports.ts'
@@ -87,10 +85,6 @@ export interface AccountFacts {
   series: readonly CurrentSeries[]
   /** States of its alerts as stored, by field. */
   states: Readonly<Record<string, string>>
-  /** In force now. */
-  silences: readonly Silence[]
-  /** Troubles of the whole fleet whose alert is open. */
-  fleet: readonly FleetTrouble[]
   /** Transitions in the alert log, newest first. */
   log: readonly Notification[]
 }

@@ -34,7 +34,7 @@ export interface ViewDeps {
   /** Names of all receivers of the config. */
   receivers: readonly string[]
   /** Settings of levels, of groups and of receivers. */
-  explain: ExplainSettings
+  explain: RuleSet
   queueDepths: () => Promise<QueueDepth[]>
 }
 
@@ -42,9 +42,4 @@ export interface ViewDeps {
 export interface RuleSet extends Omit<AlertSettings, 'pageOf'> {
   routes: readonly Route[]
   group: GroupSettings
-}
-
-export interface ExplainSettings extends RuleSet {
-  /** Shortest time for which polls of an account fail before an alert opens, ms; never less than two of its periods. */
-  alertAfter: number
 }

@@ -111,7 +111,7 @@ const explain = (...args: string[]) =>
     ...{ isTerminal: true, columns: 80, clock: new HandClock(NOW) },
   })
 
-test('an alert is explained by its reading, the rule that decides and where it stands, whom it is for, and what was sent', async () => {
+test('an alert is explained by its reading, the rule that decides and where it stands, and what was sent', async () => {
   const { code, out } = await explain(String(FULL))
   const { series } = JSON.parse((await explain(String(FULL), '--json')).out)
   const [{ id }] = series.find((one: { id: string }) => one.id === 'overall').transitions
@@ -122,20 +122,17 @@ limits read   2026-11-21 09:45 UTC
 next poll     2026-11-21 10:00 UTC
 next refresh  2026-11-21 09:18 UTC
 
-what         custom properties [overall]
-reading      960 of 1,000 (96 %), read 2026-11-21 09:45 UTC
-rule         custom properties (thresholds line 105): warning from 80 %,
-             critical from 95 %
-passed over  quiet (thresholds line 95): it is for other accounts
-state        critical, the alert has been open since 2026-11-21 09:30 UTC
-alert        ${alertId}
-because      96 %, at or above the critical threshold (95 %)
-held back    waits in the outbox to be collected
-sent to      routes[0]: ops-mail, ops-hook
-repeats      from 2026-11-22 09:45 UTC on, if it still holds
-transition   2026-11-21 09:45 UTC critical escalated at 96 %, pending
-transition   2026-11-21 09:30 UTC warning entered at 85 %, delivered
-             ops-mail: delivered 2026-11-21 09:30 UTC (attempt 1: 250 taken)
+what        custom properties [overall]
+reading     960 of 1,000 (96 %), read 2026-11-21 09:45 UTC
+rule        custom properties (thresholds line 105): warning from 80 %, critical
+            from 95 %
+state       critical, the alert has been open since 2026-11-21 09:30 UTC
+alert       ${alertId}
+because     96 %, at or above the critical threshold (95 %)
+held back   waits in the outbox to be collected
+transition  2026-11-21 09:45 UTC critical escalated at 96 %, pending
+transition  2026-11-21 09:30 UTC warning entered at 85 %, delivered
+            ops-mail: delivered 2026-11-21 09:30 UTC (attempt 1: 250 taken)
 
 STATE  WHAT                              WHY                                RULE
 ok     its tokens                        nothing failed
@@ -154,10 +151,10 @@ off    Things of 0-1 (0-1) → Companies:  no rule watches it
 
 test('a level that more polls must agree on says how many do', async () => {
   const { out } = await explain(String(PENDING))
-  expect(out).toContain(
-    'state        pending\nbecause      1 of 3 polls agrees on warning: 85 %, at or above the warning\n             threshold (80 %)\n',
+  expect(out).toMatch(/^state +pending$/m)
+  expect(out.replace(/\n +/g, ' ')).toMatch(
+    /^because +1 of 3 polls agrees on warning: 85 %, at or above the warning threshold \(80 %\)$/m,
   )
-  expect(out).toContain('sent to      routes[1]: ops-mail\n')
 })
 
 test('an account that was never read is said to be so', async () => {
@@ -176,7 +173,6 @@ test('what a rule turns off names the rule, and --all shows it in full', async (
 test('--series shows one series, by its id or its metric, and knows the near miss', async () => {
   const { out } = await explain(String(FULL), '--series', 'type/0-1')
   expect(out.match(/^what/gm)).toHaveLength(1)
-  expect(out).toMatch(/^passed over {2}slow \(thresholds line \d+\): it is for other object types$/m)
   const byMetric = JSON.parse((await explain(String(FULL), '--series', 'associations.atLimit', '--json')).out)
   expect(byMetric.series.map(({ id }: { id: string }) => id)).toEqual(['at/0-1/0-2'])
   const missed = await explain(String(FULL), '--series', 'overal')
@@ -220,29 +216,13 @@ test('a silence and an acknowledgement are named with who, until when and why, a
   })
   await store.hset(keys.account(SILENT).alerts, field, encodeState(known))
   await send(NOW - 9 * MINUTE)
+  const { out } = await explain(String(SILENT))
+  expect(out).toMatch(/^acknowledged +by bob 2026-11-21 09:55 UTC, until 2026-11-22 10:00 UTC$/m)
+  expect(out.replace(/\n +/g, ' ')).toContain(
+    `held back     for ops-mail: is held back by silence ${silence.id} until 2026-11-21 11:00 UTC\n`,
+  )
   const { series } = JSON.parse((await explain(String(SILENT), '--json')).out)
-  const [overall] = series
-  expect(overall.repeatFrom).toBe(new Date(NOW + 24 * 60 * MINUTE).toISOString())
-  expect(overall.held.map(({ is, text }: { is: string; text: string }) => [is, text])).toEqual([
-    ['silence', `silenced by ann until 2026-11-21 11:00 UTC (${silence.id}: they know)`],
-    [
-      'acknowledged',
-      'acknowledged by bob 2026-11-21 09:55 UTC: repeats if it gets worse, or from 2026-11-22 10:00 UTC on',
-    ],
-    ['waiting', `for ops-mail: is held back by silence ${silence.id} until 2026-11-21 11:00 UTC`],
-  ])
-})
-
-test('what is told once is not said to be told again', async () => {
-  await store.hset(keys.account(UNREAD).alerts, {
-    token: encodeState(openedState('critical', 'token', NOW - MINUTE)),
-    poll: encodeState({ ...openedState('warning', 'poll', NOW - MINUTE), cause: 'scopes' }),
-  })
-  const { alerts } = JSON.parse((await explain(String(UNREAD), '--json')).out)
-  expect(alerts.map(({ state, repeatFrom }: Record<string, unknown>) => [state, repeatFrom])).toEqual([
-    ['critical', null],
-    ['warning', null],
-  ])
+  expect(series[0].acknowledged).toMatchObject({ by: 'bob', until: new Date(NOW + 24 * 60 * MINUTE).toISOString() })
 })
 
 test('a limit that moved is no level that was entered, and waits for people though nothing is open', async () => {
@@ -293,7 +273,6 @@ test('a number beyond a threshold that came after the last poll is not called ok
   await store.del(keys.account(10).alerts)
   const { out } = await explain('10', '--series', 'overall')
   expect(out).toMatch(/state +pending\n/)
-  expect(out).toMatch(/sent to +routes\[0\]: ops-mail, ops-hook\n/)
 })
 
 test('tokens or polls that fail are never ok, also where no alert is open about them yet', async () => {

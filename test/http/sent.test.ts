@@ -2,7 +2,6 @@ import { expect, test } from 'vitest'
 import type { LoggedAttempt } from '../../src/delivery/deliveries.ts'
 import { attemptTable, notificationTable } from '../../src/http/pages/parts/sent.ts'
 import { timedAttempt } from '../../src/views/deliveries.ts'
-import { waitingIn } from '../../src/views/held-back.ts'
 import type { Notification } from '../../src/views/notifications.ts'
 import { anAlert } from '../alerts/an-alert.ts'
 
@@ -52,11 +51,4 @@ test('each receiver of a notification has one line, with its last attempt and th
   expect(words(table)).toContain('ops-mail: delivered 1 min ago')
   expect(words(table)).toContain('attempt 1: failed 2 min ago answered 503')
   expect(words(table)).not.toContain('waits to be delivered')
-})
-
-test('what waits in one message is named once, with its next attempt', () => {
-  const waiting = [{ receiver: 'ops-hook', where: 'delivery' as const, until: NOW }]
-  expect(waitingIn([notification({ waiting }), notification({ waiting })]).map(({ text }) => text)).toEqual([
-    'for ops-hook: on its way, next attempt 2026-11-21 10:00 UTC',
-  ])
 })

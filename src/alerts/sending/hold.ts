@@ -63,7 +63,7 @@ function getsFleetAlerts(routes: readonly Route[], receiver: string): boolean {
  * True where the fleet alert covers the account's. An account whose refresh token is refused (critical), or whose
  * scopes don't do, has a trouble of its own.
  */
-export function coversAlert(trouble: FleetTrouble, { kind, level, cause }: Alert): boolean {
+function coversAlert(trouble: FleetTrouble, { kind, level, cause }: Alert): boolean {
   switch (trouble) {
     case 'token-endpoint':
     case 'provider':

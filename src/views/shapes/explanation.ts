@@ -1,14 +1,8 @@
 import * as z from 'zod'
-import { alertKind, alertReason, BecauseShape, fate } from './alert.ts'
+import { AcknowledgementShape, alertKind, alertReason, BecauseShape, fate } from './alert.ts'
 import { AttemptShape } from './delivery.ts'
 import { SeriesShape } from './series.ts'
-import { AccountNameShape, isoMoment, level, momentOrNull, objectOrNull, outsideText, shape, text } from './words.ts'
-
-const HeldBackShape = shape('HeldBack', 'A reason that holds messages back.', {
-  is: z.enum(['silence', 'quiet-hours', 'acknowledged', 'fleet', 'first-run', 'waiting', 'no-route']),
-  until: momentOrNull('Its end, where that is known.'),
-  text: outsideText('The same for people.'),
-})
+import { AccountNameShape, isoMoment, level, momentOrNull, outsideText, shape, text } from './words.ts'
 
 const ToldShape = shape('Notification', 'A transition with each attempt to deliver it.', {
   transition: text('Its partition and its place in the log there.'),
@@ -39,12 +33,7 @@ const ExplainedAlert = {
   alert: text('Id of the alert that is open.').nullable().describe('Null: none is.'),
   since: momentOrNull('When the alert opened.'),
   why: outsideText('Why it is so, for people.'),
-  held: z.array(HeldBackShape),
-  route: objectOrNull('Null: no route is for it.', {
-    at: text('Its place in the config.'),
-    to: z.array(z.string()).describe('Receivers.'),
-  }),
-  repeatFrom: momentOrNull('When it is repeated at the soonest if nothing changes.'),
+  acknowledged: AcknowledgementShape.nullable().describe('Null: no operator acknowledged it.'),
   transitions: z.array(ToldShape).describe('Newest first.'),
 }
 
@@ -68,9 +57,6 @@ const ExplainedSeriesShape = shape('ExplainedSeries', 'A series, and why its ale
   ...ExplainedAlert,
   because: BecauseShape,
   rule: z.object(RulePlace).nullable().describe('The rule that decides; null: none is about it.'),
-  passedOver: z
-    .array(z.object({ ...RulePlace, because: text('Why not.') }))
-    .describe('Earlier rules that are about such series, but not about this one.'),
 })
 
 export const ExplanationShape = shape('Explanation', 'Why alerts of an account were sent, or were not.', {

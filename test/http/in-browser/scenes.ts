@@ -163,7 +163,7 @@ export const EXPLAIN = {
     { name: 'full records', line: 33, on: 'associations.atLimit', warning: { count: 1 }, critical: { count: 50 } },
     { name: 'associations.*', line: 34, on: 'associations.*', warning: { percent: 90 } },
   ],
-  ...{ recoverBelow: 3, for: 0, repeatEveryMs: 86_400_000, firstRun: 'digest' as const, alertAfter: 1_800_000 },
+  ...{ recoverBelow: 3, for: 0, repeatEveryMs: 86_400_000, firstRun: 'digest' as const },
   routes: [{ to: ['ops-mail'] }],
   group: { by: ['rule' as const], waitMs: 30_000, intervalMs: 300_000, max: 200 },
 }

@@ -12,7 +12,7 @@ import { type Html, html } from '../../../text/html.ts'
 import { readUntil } from '../../../views/account-history.ts'
 import type { CurrentSeries } from '../../../views/account-view.ts'
 import type { AccountExplanation, ExplainedSeries } from '../../../views/explain-account.ts'
-import type { ExplainSettings } from '../../../views/view-deps.ts'
+import type { RuleSet } from '../../../views/view-deps.ts'
 import { chart, sparkline } from './chart/chart.ts'
 import type { ChartData, Mark } from './chart/geometry.ts'
 import { gapsOf, thinned, trackOf } from './chart/track.ts'
@@ -83,7 +83,7 @@ interface SeriesAsked {
 }
 
 export function accountSeries(
-  { rules }: Pick<ExplainSettings, 'rules'>,
+  { rules }: Pick<RuleSet, 'rules'>,
   { account, series: explained }: Pick<AccountExplanation, 'account' | 'series'>,
   { history, range: asked, freshnessMs }: SeriesAsked,
   now: number,

@@ -5,7 +5,7 @@ import { csvLine } from '../../../text/csv.ts'
 import { daysLeftText } from '../../../text/format-number.ts'
 import { iso } from '../../../text/format-time.ts'
 import { type Html, html } from '../../../text/html.ts'
-import type { ExplainedAlert, ExplainedSeries } from '../../../views/explain-account.ts'
+import type { ExplainedSeries } from '../../../views/explain-account.ts'
 import { Problem } from '../../problem.ts'
 import { check } from '../../query.ts'
 import type { WebDeps } from '../../web-deps.ts'
@@ -52,7 +52,7 @@ async function readSeries(deps: WebDeps, request: FastifyRequest) {
 }
 
 function facts(about: ExplainedSeries, level: ShownSeries['level'], now: number): Html {
-  const { series, state, since, why, rule, passedOver, repeatFrom } = about
+  const { series, state, since, why, rule } = about
   const { forecast, forecastReason } = series
   const days = forecast === null ? '' : ` ${daysLeftText(forecast.days, forecast)}`
   return factList([
@@ -61,15 +61,6 @@ function facts(about: ExplainedSeries, level: ShownSeries['level'], now: number)
     ['Read', when(series.measuredAt, now)],
     ['Because', html`${cleanText(why, 400)}`],
     ['Rule', html`${ruleText(rule)}${rule === null ? '' : `: ${rule.asks}`}`],
-    ...passedOver.map((place) => ['Passed over', html`${ruleText(place)}: ${place.because}`] as const),
-    ['Notifies', html`${notifies(about)}`],
-    ['Repeats', repeatFrom === null ? undefined : html`${when(repeatFrom, now)}, if it still holds`],
     ['Forecast', forecastReason === null ? undefined : html`none: ${forecastReason}`],
   ])
-}
-
-/** The reason why nothing is sent, or the receivers. */
-function notifies({ held, route }: ExplainedAlert): string {
-  if (held.length > 0) return cleanText(held.map(({ text }) => text).join('; '), 300)
-  return route === null ? 'no receiver: no route matches it' : `${route.to.join(', ')} (${route.at})`
 }
