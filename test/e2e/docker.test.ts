@@ -1,8 +1,6 @@
 import { spawn } from 'node:child_process'
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { DCLinter } from 'dclint'
-import { validate } from 'dockerfile-utils'
 import { describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { connectRedis } from '../../src/redis/connect.ts'
@@ -45,11 +43,6 @@ const restsOf = (steps: readonly Step[], instruction: string) =>
 const folder = folderOfFile()
 
 describe('the Dockerfile', () => {
-  test('has nothing that a linter minds', () => {
-    expect(validate(dockerfile)).toEqual([])
-    expect(validate('FROM node\nEXPOSE a\nMAINTAINER me').length).toBeGreaterThan(0)
-  })
-
   test('names the version of its base, the same everywhere, and it is new enough', () => {
     const bases = stages.map(([from]) => /^(\S+?)(?: AS \w+)?$/.exec(from?.rest ?? '')?.[1])
     expect(new Set(bases).size).toBe(1)
@@ -184,22 +177,6 @@ async function composeConfig(redisUrl: string, port: number): Promise<string> {
 
 describe('compose.yaml', () => {
   const { plimsoll, redis } = compose.services
-
-  test('has nothing that a linter minds', () => {
-    // The order of keys is ours; quotes are Biome's.
-    const rules = { 'service-keys-order': 0, 'require-quotes-in-ports': [1, { quoteType: 'double' }] } as const
-    const faultsOf = (file: string) =>
-      new DCLinter({ rules: { ...rules }, quiet: false, debug: false, exclude: [] })
-        .lintFiles([file], false)
-
-        .flatMap(({ messages }: { messages: { line: number; message: string }[] }) =>
-          messages.map(({ line, message }) => `${line}: ${message}`),
-        )
-    expect(faultsOf(join(DOCKER, 'compose.yaml'))).toEqual([])
-    const wrong = join(folder, 'compose.yaml')
-    writeFileSync(wrong, readFileSync(join(DOCKER, 'compose.yaml'), 'utf8').replace('stop_grace_period', 'stop_period'))
-    expect(faultsOf(wrong)).not.toEqual([])
-  })
 
   test('mounts only what is there, and each secret that is read is one that is given', () => {
     const mounted = [...plimsoll.volumes, ...redis.volumes].map((volume) => volume.split(':')[0] ?? '')

@@ -1,12 +1,10 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { parse, parseAllDocuments } from 'yaml'
-import { run } from '../support/command.ts'
 import { ROOT } from '../support/documents.ts'
-import { folderOfFile } from '../support/of-file.ts'
 
-/** No cluster runs here: the manifest is checked by the types of its kinds, and by what it shares with compose and the image. */
+/** No cluster runs here: the manifest is checked by what it shares with compose and the image. */
 const DOCKER = join(ROOT, 'config/deploy/docker')
 const read = (name: string) => readFileSync(join(DOCKER, name), 'utf8')
 
@@ -53,38 +51,6 @@ const [plimsoll, redis] = ['plimsoll', 'redis'].map((app) => {
   return { pod, container }
 }) as [{ pod: Pod; container: Container }, { pod: Pod; container: Container }]
 type Pod = NonNullable<Resource['spec']['template']>['spec']
-
-const folder = folderOfFile()
-
-/** What the compiler says of them as values of their types, where no name may be there that a type does not have. */
-async function typeFaults(manifest: readonly Resource[]): Promise<string> {
-  const lines = manifest.map((resource, n) => {
-    const group = resource.apiVersion === 'v1' ? 'core/v1' : resource.apiVersion
-    const type = `import('${ROOT}node_modules/kubernetes-types/${group}').${resource.kind}`
-    return `export const resource${n}: ${type} = ${JSON.stringify(resource)}`
-  })
-  const file = join(folder, 'manifest.ts')
-  writeFileSync(file, `${lines.join('\n')}\n`)
-  const options = ['--ignoreConfig', '--noEmit', '--strict', '--skipLibCheck', '--module', 'preserve', '--types', '']
-  const { out, err } = await run(
-    process.execPath,
-    [join(ROOT, 'node_modules/typescript/bin/tsc'), ...options, file],
-    folder,
-  )
-  return `${out}${err}`
-}
-
-test('every resource is what its kind may be, without a name that it does not have', async () => {
-  expect(resources.map(({ kind, metadata }) => `${kind} ${metadata.name}`)).toEqual([
-    ...['Service plimsoll', 'StatefulSet plimsoll', 'PodDisruptionBudget plimsoll'],
-    ...['Service redis', 'StatefulSet redis'],
-  ])
-  expect(await typeFaults(resources)).toBe('')
-  const wrong = read('kubernetes.yaml').replace('failureThreshold', 'failureTreshold')
-  expect(await typeFaults(parseAllDocuments(wrong).map((document) => document.toJS() as Resource))).toContain(
-    `'"failureTreshold"' does not exist in type 'Probe'`,
-  )
-})
 
 test('what refers to something by name refers to what is there', () => {
   for (const { kind, metadata, spec } of resources) {
