@@ -83,12 +83,13 @@ function actionsOf({ jobs, accessTokens, stop }: Web, services: Services, asked:
     accessToken: (hubId, who) => serveAccessToken(accessTokens, asked, hubId, who),
     connected: () => connected(services),
     testReceiver: async (name, who) => {
-      const { config, clock } = services
+      const { config, clock, proxyFor } = services
       const settings = Object.hasOwn(config.receivers, name) ? config.receivers[name] : undefined
       // The request waits no longer for a slow one.
       const ended = AbortSignal.any([stop, AbortSignal.timeout(TEST_WAIT_MS)])
       if (settings === undefined) return undefined
-      const tested = await testReceiver({ config, name, settings }, clock, ended, (note) => note(asked.receiverStore))
+      const test = { config, name, settings, proxyFor }
+      const tested = await testReceiver(test, clock, ended, (note) => note(asked.receiverStore))
       await noteTest(asked.audit, name, tested, who)
       return tested
     },

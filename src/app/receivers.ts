@@ -19,8 +19,8 @@ export function createReceivers(config: Config, shown: Shown): Map<string, Recei
   )
 }
 
-/** Links of messages, and the addressees of those to customers. */
-type Shown = Pick<BodyContext, 'links' | 'addresseeOf'>
+/** Links of messages, the addressees of those to customers, and the proxies on the way. */
+type Shown = Pick<BodyContext, 'links' | 'addresseeOf' | 'proxyFor'>
 
 /** Names of the receivers that are sent such messages. */
 export function receiversThatTake({ receivers }: Pick<Config, 'receivers'>, what: MessageKind): string[] {

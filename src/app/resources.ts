@@ -60,10 +60,15 @@ const HAND_OVER_STOP_MS = 500
 
 /** Opens them. The caller closes `lifecycle`, also when this throws. */
 export async function openResources(input: AppInput, lifecycle: Lifecycle, purpose: Purpose): Promise<Resources> {
-  const { config, clock, log } = input
+  const { config, clock, log, proxyFor } = input
   // Before the store, so that it is closed after it: a call that we cut off must not be noted as the provider's failure.
   const [metrics, counter] = [createMetrics(), new CallCounter()]
-  const provider = createProviderClient({ ...providerOptions(config), clock, observe: observeCalls(metrics, counter) })
+  const provider = createProviderClient({
+    ...providerOptions(config),
+    clock,
+    observe: observeCalls(metrics, counter),
+    proxyFor,
+  })
   lifecycle.onClose('the connections to the provider', () => provider.close())
   const stores = await openStoreResources(input, lifecycle, purpose)
   const queues = openQueues(stores)

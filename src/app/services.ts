@@ -32,12 +32,12 @@ export type Services = ReturnType<typeof buildServices>
  */
 export function buildServices(resources: Resources, config: Config, { sends } = { sends: true }) {
   const stores = buildStores(resources, config)
-  const { store, keys, clock, vault, log, silences } = stores
+  const { store, keys, clock, vault, log, silences, proxyFor } = stores
   const { requests, per } = config.provider.accountRate
   const addresseeOf: AddresseeOf = async (hubId, type) =>
     addresseeFor(await stores.registry.get(hubId), type === 'account.reconnect')
   const receivers = sends
-    ? createReceivers(config, { links: mailLinks(config, vault, clock), addresseeOf })
+    ? createReceivers(config, { links: mailLinks(config, vault, clock), addresseeOf, proxyFor })
     : new Map<string, Receiver>()
   const heartbeat = sends ? openHeartbeat(resources, stores) : undefined
   const announce = announcers(config)
@@ -95,12 +95,12 @@ function polling({ movement }: Resources, { config, store, keys, clock }: Stores
 }
 
 /** Undefined where no heartbeat is configured. */
-function openHeartbeat({ clockWatch }: Resources, stores: Stores) {
+function openHeartbeat({ clockWatch, proxyFor }: Resources, stores: Stores) {
   const { heartbeat } = stores.config
   if (heartbeat === undefined) return undefined
   return {
     everyMs: heartbeat.every,
-    pinger: createPinger(heartbeat.url),
+    pinger: createPinger(heartbeat.url, { proxyFor }),
     check: async () => outsideReport(await readFleetFacts({ ...stores, daemon: clockWatch })),
   }
 }

@@ -39,7 +39,7 @@ export function sampleSettings({ limits }: Config): SampleSettings {
   return { records: limits.records, keepMs: limits.history.samples }
 }
 
-export function providerOptions({ provider }: Config): Omit<ProviderOptions, 'clock' | 'observe'> {
+export function providerOptions({ provider }: Config): Omit<ProviderOptions, 'clock' | 'observe' | 'proxyFor'> {
   const {
     api: dialect,
     baseUrl,

@@ -16,6 +16,7 @@ import type { Clock } from '../runtime/clock.ts'
 import { defined } from '../runtime/defined.ts'
 import type { Lifecycle } from '../runtime/lifecycle.ts'
 import type { Logger } from '../runtime/logger.ts'
+import type { ProxyFor } from '../runtime/outgoing-proxy.ts'
 import { showTimesIn } from '../text/format-time.ts'
 import { createVault, type Vault, type VaultKey } from '../tokens/vault.ts'
 import { checkNothingIsSealed, ownKeyFile } from '../tokens/vault-keys.ts'
@@ -30,6 +31,8 @@ export interface AppInput {
   log: Logger
   /** How long a command waits for Redis. Absent: a daemon, which waits. */
   waitMs?: number
+  /** Absent: every address is reached directly. */
+  proxyFor?: ProxyFor | undefined
 }
 
 /** The part of the resources that reads and writes Redis: opened once, closed with the process. */
@@ -76,7 +79,7 @@ export async function openStoreResources(
   lifecycle: Lifecycle,
   purpose: Purpose,
 ): Promise<StoreResources> {
-  const { config, clock, random, log, waitMs } = input
+  const { config, clock, random, log, waitMs, proxyFor } = input
   showTimesIn(config.http.timeZone)
   const address = await openRedis(input, lifecycle)
   const store = connectRedis(
@@ -87,7 +90,8 @@ export async function openStoreResources(
   )
   lifecycle.onClose('the Redis connection', () => store.disconnect())
   const keys = createKeys(config.redis.prefix)
-  return { clock, random, log, lifecycle, address, store, keys, vault: createVault(await openKeys(input, store, keys)) }
+  const vault = createVault(await openKeys(input, store, keys))
+  return { clock, random, log, proxyFor, lifecycle, address, store, keys, vault }
 }
 
 /** The keys of the config, or the installation's own. Where tokens are stored none is made. Throws KeysError. */

@@ -13,6 +13,7 @@ import { createKeys } from '../redis/keys.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { Lifecycle } from '../runtime/lifecycle.ts'
 import { createLogger, type Logger } from '../runtime/logger.ts'
+import type { ProxyFor } from '../runtime/outgoing-proxy.ts'
 import { createReceiver } from './receivers.ts'
 import { openRedis } from './stores.ts'
 
@@ -37,6 +38,7 @@ interface TestedReceiver {
   config: Config
   name: string
   settings: Config['receivers'][string]
+  proxyFor?: ProxyFor | undefined
 }
 
 /**
@@ -58,12 +60,12 @@ export async function showMessage(
 
 /** Sends one test message now, through the very receiver that the daemon sends through, and notes the outcome. */
 export async function testReceiver(
-  { config, name, settings }: TestedReceiver,
+  { config, name, settings, proxyFor }: TestedReceiver,
   clock: Clock,
   stop: AbortSignal,
   notes: Notes,
 ): Promise<ReceiverTest> {
-  const receiver = createReceiver(config, name, settings)
+  const receiver = createReceiver(config, name, settings, { proxyFor })
   try {
     const id = `msg_${randomBytes(12).toString('hex')}`
     const startedAt = clock.now()
@@ -83,7 +85,7 @@ export async function testReceiver(
 
 /** For a command: a receiver is tried whether there is a Redis or not. */
 export async function testBeside(
-  test: { config: Config; name: string; settings: Config['receivers'][string] },
+  test: TestedReceiver,
   { clock, stop, log }: { clock: Clock; stop: AbortSignal; log: Logger },
   who: Who,
 ): Promise<ReceiverTest> {

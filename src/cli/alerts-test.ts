@@ -6,7 +6,7 @@ import { formatSeconds } from '../text/format-number.ts'
 import { receiverTestJson, shownMessageJson } from '../views/deliveries.ts'
 import type { CommonOptions } from './arguments.ts'
 import { checkInstalled, readConfig } from './installation.ts'
-import { CommandError, ExitCode, type Io, printJson } from './io.ts'
+import { CommandError, ExitCode, type Io, printJson, proxiesOf } from './io.ts'
 import { showProgress } from './progress.ts'
 import { say } from './say.ts'
 import { whoRuns } from './who-runs.ts'
@@ -34,7 +34,9 @@ export async function test(io: Io, name: string, options: TestOptions, command: 
   }
   const progress = showProgress(io, `sending to ${name}`)
   const parts = { clock: io.clock, stop: io.stop, log: commandLog(io) }
-  const tested = await testBeside({ config, name, settings }, parts, whoRuns(io)).finally(progress.end)
+  const tested = await testBeside({ config, name, settings, proxyFor: proxiesOf(io) }, parts, whoRuns(io)).finally(
+    progress.end,
+  )
   if (options.json === true) printJson(io, 'alerts test', receiverTestJson(name, tested))
   else if (tested.outcome.outcome === 'delivered') printDelivered(io, name, tested)
   if (tested.outcome.outcome === 'delivered') return

@@ -26,7 +26,7 @@ import { cleanText } from '../text/clean-text.ts'
 import { wrapToWidth } from '../text/display-width.ts'
 import type { CommonOptions } from './arguments.ts'
 import { checkInstalled, load } from './installation.ts'
-import { CommandError, type Io, printJson, waitOf } from './io.ts'
+import { CommandError, type Io, printJson, proxiesOf, waitOf } from './io.ts'
 import { coloured } from './output.ts'
 import { roomOf } from './say.ts'
 
@@ -67,6 +67,7 @@ async function examine(io: Io, file: string, lifecycle: Lifecycle): Promise<Find
     configFile: { path, hasSecrets: holdsSecrets(readFileSync(path, 'utf8'), config) },
     secretFiles: files.filter((one) => one !== path),
     vaultKeys: configuredKeys(config),
+    proxyFor: proxiesOf(io),
   }
   const checks = checksOf(installation, readFleetOf(redis, keys, config, clock))
   return runChecks(checks, clock)

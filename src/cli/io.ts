@@ -1,6 +1,7 @@
 import type { Clock } from '../runtime/clock.ts'
 import { jsonText } from '../runtime/json-text.ts'
 import { redactUrls } from '../runtime/logger.ts'
+import { type ProxyFor, proxyIn } from '../runtime/outgoing-proxy.ts'
 import type { JsonCommand, JsonOf } from './json-shapes.ts'
 
 /** The environment of a command. */
@@ -36,6 +37,11 @@ const WAIT_MS = 10_000
 
 export function waitOf({ waitMs }: Pick<Io, 'waitMs'>): number {
   return waitMs ?? WAIT_MS
+}
+
+/** The proxies that the environment names. */
+export function proxiesOf({ env }: Pick<Io, 'env'>): ProxyFor {
+  return (address) => proxyIn(env, address)
 }
 
 /** A command that failed: one line why, with what to do. Exit code 1. */

@@ -12,7 +12,7 @@ import { collectGarbage, collectYoungOnMainThread, growHeapEvenly } from '../run
 import { KeysError } from '../tokens/vault-keys.ts'
 import type { CommonOptions } from './arguments.ts'
 import { checkInstalled, load, readConfig } from './installation.ts'
-import { CommandError, describeError, type Io } from './io.ts'
+import { CommandError, describeError, type Io, proxiesOf } from './io.ts'
 import { serveServiceManager } from './service.ts'
 import { explainStoreError } from './with-parts.ts'
 
@@ -40,7 +40,11 @@ export async function start(io: Io, { config: file, roles, repair }: StartOption
 
   const stopped = new Promise<void>((resolve) => io.stop.addEventListener('abort', () => resolve(), { once: true }))
   const lifecycle = new Lifecycle()
-  const starting = startApp({ config, clock: io.clock, random: io.random, log }, lifecycle, roles)
+  const starting = startApp(
+    { config, clock: io.clock, random: io.random, log, proxyFor: proxiesOf(io) },
+    lifecycle,
+    roles,
+  )
   const service = serveServiceManager(io, starting, log)
   // One after the other: the file that was read last must be the one that counts.
   const readAgain = inTurn(() => service.reloading(() => reloadConfig(io, file, starting, log)))

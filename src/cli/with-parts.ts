@@ -11,7 +11,7 @@ import { VaultError } from '../tokens/vault.ts'
 import { checkKeys, startWriterReports } from '../tokens/vault-keys.ts'
 import type { AccountArgument, CommonOptions } from './arguments.ts'
 import { checkInstalled, readConfig, type WithoutData } from './installation.ts'
-import { CommandError, type Io, waitOf } from './io.ts'
+import { CommandError, type Io, proxiesOf, waitOf } from './io.ts'
 
 interface PartsOptions {
   config: string
@@ -51,7 +51,7 @@ async function run<P extends Stores, T>(
   const log = commandLog(io)
   const opened = async () => {
     const parts = await open(
-      { config, clock: io.clock, random: io.random, log, waitMs: waitOf(io) },
+      { config, clock: io.clock, random: io.random, log, waitMs: waitOf(io), proxyFor: proxiesOf(io) },
       lifecycle,
       'pages',
     )

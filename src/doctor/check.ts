@@ -4,6 +4,7 @@ import type { AskedNode, Store } from '../redis/connect.ts'
 import type { Keys } from '../redis/keys.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { redactUrls } from '../runtime/logger.ts'
+import type { ProxyFor } from '../runtime/outgoing-proxy.ts'
 import type { VaultKey } from '../tokens/vault.ts'
 
 /** The result of one check. Every failure has its remedy. */
@@ -43,6 +44,7 @@ export interface Installation {
   redis: RedisConnection
   keys: Keys
   clock: Clock
+  proxyFor?: ProxyFor | undefined
 }
 
 export interface RedisConnection {

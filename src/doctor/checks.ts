@@ -16,7 +16,7 @@ import { checkRedis } from './redis.ts'
 
 /** All checks, in the order of the report. `read`: the fleet, once for all of them. */
 export function checksOf(installation: Installation, read: Promise<Fleet>): DoctorCheck[] {
-  const { config, redis, keys, clock } = installation
+  const { config, redis, keys, clock, proxyFor } = installation
   const file = 'correct the config file; plimsoll config check lists its problems'
   // The first answer may be all that is late; a server that answers nothing is named then.
   const waits = redis.waitMs === undefined ? {} : { longestMs: redis.waitMs + 1_000 }
@@ -54,14 +54,16 @@ export function checksOf(installation: Installation, read: Promise<Fleet>): Doct
     { name: 'open-files', run: async () => [checkFileLimit()], fix: 'see ulimit -n' },
     {
       name: 'provider',
-      run: () => checkProvider(config.provider.baseUrl, clock),
+      run: () => checkProvider(config.provider.baseUrl, clock, proxyFor),
       fix: 'check provider.baseUrl, and that this machine may connect to it',
     },
     fleet('calls'),
     { name: 'end-date', run: async () => [checkEndDate(config.provider.api, clock.now())], fix: file },
     ...Object.entries(config.receivers).map(([name, receiver]) => ({
       name: `receiver.${name}`,
-      run: async (signal: AbortSignal) => [await checkReceiver(name, receiver, `${config.http.publicUrl}/`, signal)],
+      run: async (signal: AbortSignal) => [
+        await checkReceiver(name, receiver, `${config.http.publicUrl}/`, signal, proxyFor),
+      ],
       fix: `check receivers.${name}, and that this machine may connect to its server`,
     })),
     fleet('deliveries'),

@@ -1,6 +1,7 @@
 import { type DialectName, endOf } from '../provider/dialects.ts'
 import { CallError, createHttpClient, type HttpResponse } from '../provider/http.ts'
 import type { Clock } from '../runtime/clock.ts'
+import { nameOfProxy, type ProxyFor } from '../runtime/outgoing-proxy.ts'
 import { type Finding, fail, ok, warn } from './check.ts'
 
 const TIMEOUT_MS = 4_000
@@ -9,18 +10,23 @@ const SKEW_WARN_MS = 5_000
 const SKEW_FAIL_MS = 60_000
 
 /** The provider answers, and its clock agrees. Asks for nothing that needs a token. */
-export async function checkProvider(baseUrl: string, clock: Clock): Promise<Finding[]> {
-  const { host } = new URL(baseUrl)
-  const http = createHttpClient({ baseUrl, timeoutMs: TIMEOUT_MS, connections: 1, maxAnswerBytes: MAX_ANSWER_BYTES })
+export async function checkProvider(baseUrl: string, clock: Clock, proxyFor?: ProxyFor): Promise<Finding[]> {
+  const address = new URL(baseUrl)
+  const { host } = address
+  const proxy = proxyFor?.(address)
+  const onTheWay = proxy === undefined ? [] : [ok('proxy', `calls to ${host} go through ${nameOfProxy(proxy)}`)]
+  const limits = { timeoutMs: TIMEOUT_MS, connections: 1, maxAnswerBytes: MAX_ANSWER_BYTES }
+  const http = createHttpClient({ baseUrl, ...limits, proxyFor })
   const begun = clock.now()
   try {
     const answer = await http.send({ method: 'GET', path: '/', headers: { accept: 'application/json' } })
     const ended = clock.now()
-    return [judgeAnswer(host, answer, ended - begun), judgeClock(answer.headers, (begun + ended) / 2)]
+    return [...onTheWay, judgeAnswer(host, answer, ended - begun), judgeClock(answer.headers, (begun + ended) / 2)]
   } catch (error) {
     if (!(error instanceof CallError)) throw error
     const fix = 'check provider.baseUrl, DNS, and that a firewall lets this machine connect to it'
     return [
+      ...onTheWay,
       fail('provider', `${host}: ${error.message}`, fix),
       warn('clock', 'not compared: the provider does not answer'),
     ]

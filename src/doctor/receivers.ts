@@ -1,5 +1,6 @@
 import type { Config } from '../../config/schema/schema.ts'
 import { receiverKind } from '../delivery/receivers/all-receivers.ts'
+import type { ProxyFor } from '../runtime/outgoing-proxy.ts'
 import { type Finding, fail, ok } from './check.ts'
 
 const TIMEOUT_MS = 4_000
@@ -10,9 +11,10 @@ export async function checkReceiver(
   settings: Config['receivers'][string],
   home: string,
   signal: AbortSignal,
+  proxyFor?: ProxyFor,
 ): Promise<Finding> {
   const name = `receiver.${receiver}`
-  const how = { place: `receivers.${receiver}`, home, timeoutMs: TIMEOUT_MS, signal }
+  const how = { place: `receivers.${receiver}`, home, timeoutMs: TIMEOUT_MS, signal, proxyFor }
   const reached = await receiverKind(settings).reach(settings, how)
   const { host } = reached
   return reached.is === 'ok'

@@ -1,7 +1,8 @@
-import type { Agent } from 'undici'
+import type { Dispatcher } from 'undici'
 import packageJson from '../../package.json' with { type: 'json' }
 import { networkFailure } from '../delivery/network-failure.ts'
 import { STATUS_CODES } from '../runtime/node-http.ts'
+import { failureThrough, openThrough, type ProxyFor } from '../runtime/outgoing-proxy.ts'
 import type { Secret } from '../runtime/secret.ts'
 import { formatSpan } from '../text/format-number.ts'
 
@@ -20,31 +21,40 @@ export interface Pinger {
   close(): Promise<void>
 }
 
+interface PingerOptions {
+  timeoutMs?: number | undefined
+  proxyFor?: ProxyFor | undefined
+}
+
 /** A heartbeat service as Healthchecks has it: a POST to `url` means that all is well, one to `url/fail` that it is not. */
-export function createPinger(url: Secret, timeoutMs = TIMEOUT_MS): Pinger {
+export function createPinger(url: Secret, { timeoutMs = TIMEOUT_MS, proxyFor }: PingerOptions = {}): Pinger {
+  const proxy = proxyFor?.(pingAddress(url, true))
   const library = import('undici')
   library.catch(() => {}) // The ping reports it.
-  let agent: Agent | undefined
+  let dispatcher: Dispatcher | undefined
   const closing = new AbortController()
 
   async function ping(ok: boolean, text: string): Promise<PingOutcome> {
     const deadline = AbortSignal.timeout(timeoutMs)
     const signal = AbortSignal.any([closing.signal, deadline])
     try {
-      const { Agent, request } = await library
-      agent ??= new Agent({ connections: 1, allowH2: false })
-      const { statusCode, body } = await request(pingAddress(url, ok), {
+      const undici = await library
+      dispatcher ??=
+        proxy === undefined
+          ? new undici.Agent({ connections: 1, allowH2: false })
+          : openThrough(undici, proxy, { connections: 1, timeoutMs })
+      const { statusCode, body } = await undici.request(pingAddress(url, ok), {
         method: 'POST',
         headers: { 'content-type': 'text/plain; charset=utf-8', 'user-agent': `plimsoll/${packageJson.version}` },
         body: cutBytes(text, MOST_BYTES),
         signal,
-        dispatcher: agent,
+        dispatcher,
       })
       return readAnswer(statusCode, await beginningOf(body))
     } catch (error) {
       if (closing.signal.aborted) return { outcome: 'failed', reason: 'interrupted before there was an answer' }
       if (deadline.aborted) return { outcome: 'failed', reason: `no answer within ${formatSpan(timeoutMs)}` }
-      return { outcome: 'failed', reason: networkFailure(error) }
+      return { outcome: 'failed', reason: failureThrough(proxy, error, networkFailure(error)) }
     }
   }
 
@@ -52,7 +62,7 @@ export function createPinger(url: Secret, timeoutMs = TIMEOUT_MS): Pinger {
     ping,
     close: async () => {
       closing.abort(new Error('closing'))
-      await agent?.destroy()
+      await dispatcher?.destroy()
     },
   }
 }

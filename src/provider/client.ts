@@ -1,5 +1,6 @@
 import type { Clock } from '../runtime/clock.ts'
 import { redactUrls } from '../runtime/logger.ts'
+import type { ProxyFor } from '../runtime/outgoing-proxy.ts'
 import { Secret, withoutSecrets } from '../runtime/secret.ts'
 import { mayHoldTokens, readMetadata, readTokenAnswer, type TokenAnswer, type TokenMetadata } from './answers.ts'
 import { MAX_ANSWER_BYTES } from './bounds.ts'
@@ -78,6 +79,7 @@ export interface ProviderOptions extends AppIdentity {
   clock: Clock
   /** Called with each call when it has ended. */
   observe?: (call: ObservedCall) => void
+  proxyFor?: ProxyFor | undefined
 }
 
 export function createProviderClient(options: ProviderOptions): ConfiguredClient {

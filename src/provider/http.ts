@@ -2,6 +2,7 @@ import type { Dispatcher } from 'undici'
 
 // Not the whole package: with its fetch, caches and mocks a process holds 10 MB more.
 import Pool from 'undici/lib/dispatcher/pool.js'
+import { failureThrough, type OutgoingProxy, openThrough, type ProxyFor } from '../runtime/outgoing-proxy.ts'
 import { type OneUnderWay, UnderWay } from '../runtime/under-way.ts'
 import { plainBody, TooLargeError } from './body.ts'
 
@@ -48,23 +49,18 @@ export interface HttpClientOptions {
   timeoutMs: number
   connections: number
   maxAnswerBytes: number
+  proxyFor?: ProxyFor | undefined
 }
 
 export function createHttpClient(options: HttpClientOptions): HttpClient {
-  const { origin, pathname } = new URL(options.baseUrl)
-  const prefix = pathname.replace(/\/$/, '')
+  const base = new URL(options.baseUrl)
+  const prefix = base.pathname.replace(/\/$/, '')
   const deadlines = new Deadlines(options.timeoutMs)
-  const pool = new Pool(origin, {
-    connections: options.connections,
-    pipelining: 1,
-    allowH2: false,
-    keepAliveTimeout: 20_000,
-    connect: { timeout: options.timeoutMs },
-    headersTimeout: 0,
-    bodyTimeout: 0,
-  })
+  const proxy = options.proxyFor?.(base)
+  const connections = proxy === undefined ? connectDirectly(base, options) : connectThrough(proxy, base, options)
   const call: HttpClient['call'] = ({ path, method, headers, body = null }, done) => {
-    pool.dispatch({ path: prefix + path, method, headers, body }, new AnswerHandler(options, deadlines, done))
+    const handler = new AnswerHandler(options, deadlines, proxy, done)
+    connections.dispatch({ path: prefix + path, method, headers, body }, handler)
   }
   return {
     call,
@@ -72,7 +68,44 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
       new Promise((resolve, reject) => {
         call(request, (answer) => (answer instanceof CallError ? reject(answer) : resolve(answer)))
       }),
-    close: () => pool.destroy(),
+    close: () => connections.destroy(),
+  }
+}
+
+interface Connections {
+  dispatch(request: Dispatcher.DispatchOptions, handler: AnswerHandler): void
+  destroy(): Promise<void>
+}
+
+const CONNECTION_SETTINGS = {
+  pipelining: 1,
+  allowH2: false,
+  keepAliveTimeout: 20_000,
+  headersTimeout: 0,
+  bodyTimeout: 0,
+}
+
+function connectDirectly({ origin }: URL, { connections, timeoutMs }: HttpClientOptions): Connections {
+  return new Pool(origin, { ...CONNECTION_SETTINGS, connections, connect: { timeout: timeoutMs } })
+}
+
+/** The rest of undici is loaded for a proxy alone. */
+function connectThrough(
+  proxy: OutgoingProxy,
+  { origin }: URL,
+  { connections, timeoutMs }: HttpClientOptions,
+): Connections {
+  const opened = import('undici').then((undici) =>
+    openThrough(undici, proxy, { ...CONNECTION_SETTINGS, connections, timeoutMs }),
+  )
+  opened.catch(() => {}) // Each call fails by it.
+  return {
+    dispatch: (request, handler) => {
+      opened
+        .then((dispatcher) => dispatcher.dispatch({ ...request, origin }, handler))
+        .catch((error: Error) => handler.fail(error))
+    },
+    destroy: async () => (await opened).destroy(),
   }
 }
 
@@ -82,6 +115,7 @@ class AnswerHandler implements Dispatcher.DispatchHandler, Timed {
   endsAt = 0
   readonly #options: HttpClientOptions
   readonly #deadlines: Deadlines
+  readonly #proxy: OutgoingProxy | undefined
   readonly #done: (answer: HttpResponse | CallError) => void
   #isDone = false
   readonly #chunks: Buffer[] = []
@@ -91,9 +125,15 @@ class AnswerHandler implements Dispatcher.DispatchHandler, Timed {
   #headers: HttpResponse['headers'] = {}
   #cutOff: CallError | undefined
 
-  constructor(options: HttpClientOptions, deadlines: Deadlines, done: (answer: HttpResponse | CallError) => void) {
+  constructor(
+    options: HttpClientOptions,
+    deadlines: Deadlines,
+    proxy: OutgoingProxy | undefined,
+    done: (answer: HttpResponse | CallError) => void,
+  ) {
     this.#options = options
     this.#deadlines = deadlines
+    this.#proxy = proxy
     this.#done = done
     deadlines.begin(this)
   }
@@ -141,8 +181,12 @@ class AnswerHandler implements Dispatcher.DispatchHandler, Timed {
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+    this.fail(error)
+  }
+
+  fail(error: Error): void {
     this.#deadlines.end(this)
-    this.#end(this.#cutOff ?? new CallError('network', networkMessage(error)))
+    this.#end(this.#cutOff ?? new CallError('network', failureThrough(this.#proxy, error, networkMessage(error))))
   }
 
   #stop(error: CallError): void {

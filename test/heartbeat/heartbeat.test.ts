@@ -52,7 +52,7 @@ async function aFleet() {
   const logs = logLines()
   const metrics = createMetrics()
   const daemon = (timeoutMs?: number) => {
-    const pinger = createPinger(new Secret(`${service.url}/ping/the-secret-key`), timeoutMs)
+    const pinger = createPinger(new Secret(`${service.url}/ping/the-secret-key`), { timeoutMs })
     onTestFinished(() => pinger.close())
     const startedAt = clock.now()
     const clockWatch = new ClockWatch(clock)

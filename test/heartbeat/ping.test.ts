@@ -1,9 +1,11 @@
 import { createServer } from 'node:net'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { createPinger, type Pinger, pingAddress } from '../../src/heartbeat/ping.ts'
+import { proxyIn } from '../../src/runtime/outgoing-proxy.ts'
 import { Secret } from '../../src/runtime/secret.ts'
 import { type FarSide, raw, startFarSide } from '../support/far-side.ts'
 import { freePort } from '../support/fleet.ts'
+import { BEYOND, startForwardProxy } from '../support/forward-proxy.ts'
 
 let service: FarSide
 const pingers: Pinger[] = []
@@ -17,7 +19,7 @@ afterEach(async () => {
 })
 
 function aPinger(address = `${service.url}/ping/key`, timeoutMs?: number): Pinger {
-  const pinger = createPinger(new Secret(address), timeoutMs)
+  const pinger = createPinger(new Secret(address), { timeoutMs })
   pingers.push(pinger)
   return pinger
 }
@@ -111,4 +113,21 @@ test('a service that is not there, or speaks no HTTP, is told in words without t
   const babbled = await aPinger(`http://127.0.0.1:${port}/secret-key`).ping(true, '')
   expect(babbled).toEqual({ outcome: 'failed', reason: 'the answer is not HTTP' })
   babbler.close()
+})
+
+test('goes through a proxy, whose own 407 is named', async () => {
+  const proxy = await startForwardProxy('us3r:s3cret')
+  const beyond = new Secret(`${service.url.replace('127.0.0.1', BEYOND)}/ping/key`)
+  const through = (login: string) => {
+    const env = { HTTP_PROXY: `http://${login}127.0.0.1:${proxy.port}` }
+    const pinger = createPinger(beyond, { proxyFor: (address) => proxyIn(env, address) })
+    pingers.push(pinger)
+    return pinger
+  }
+  expect(await through('us3r:s3cret@').ping(true, 'fine')).toEqual({ outcome: 'sent' })
+  expect(service.seen).toMatchObject([{ method: 'POST', path: '/ping/key', body: 'fine' }])
+  expect(await through('').ping(true, 'fine')).toEqual({
+    outcome: 'failed',
+    reason: 'the proxy wants a login (407): put user and password into HTTP_PROXY',
+  })
 })

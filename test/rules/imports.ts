@@ -133,7 +133,7 @@ const LIBRARIES: LibraryTable = {
   'node-cron': { of: ['jobs'] },
   msgpackr: { of: ['limits', 'redis'] },
   ioredis: { of: ['redis'], types: ['jobs'] },
-  undici: { of: ['provider', 'delivery', 'heartbeat', 'cli'] },
+  undici: { of: ['provider', 'delivery', 'heartbeat', 'cli'], types: ['runtime'] },
   nodemailer: { of: ['delivery'] },
   liquidjs: { of: ['delivery'] },
   fastify: { of: ['http', 'sandbox'] },

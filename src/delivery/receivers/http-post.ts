@@ -1,16 +1,13 @@
-import { once } from 'node:events'
-import { connect as connectTcp, isIP } from 'node:net'
-import { connect as connectTls } from 'node:tls'
-import type { Agent, Dispatcher } from 'undici'
+import type { Dispatcher } from 'undici'
 import packageJson from '../../../package.json' with { type: 'json' }
 import { STATUS_CODES } from '../../runtime/node-http.ts'
+import { failureThrough, openThrough, type ProxyFor } from '../../runtime/outgoing-proxy.ts'
 import { retryAfterMs } from '../../runtime/retry-after.ts'
 import { Secret } from '../../runtime/secret.ts'
+import { splitCredentials } from '../../runtime/url-credentials.ts'
 import { formatSeconds } from '../../text/format-number.ts'
 import { networkFailure } from '../network-failure.ts'
 import { type AttemptOutcome, markOf } from '../receiver.ts'
-import { splitCredentials } from '../url-credentials.ts'
-import type { Reach, Reached } from './receiver-kind.ts'
 import { readWords, secretsInAddress, type Words, withHalves } from './service-words.ts'
 
 const CONNECTIONS = 8
@@ -26,6 +23,7 @@ export interface PostOptions {
   timeoutMs?: number
   /** Connections to use instead of its own; the caller closes them. */
   dispatcher?: Dispatcher
+  proxyFor?: ProxyFor | undefined
 }
 
 export interface Posted {
@@ -66,17 +64,22 @@ export function createPost(
   // Now, and not with the first message: that may be an alert at night, on a disk that an upgrade is just writing to.
   const library = import('undici')
   library.catch(() => {}) // Each post fails by it.
-  let ownAgent: Agent | undefined
+  const proxy = options.proxyFor?.(url)
+  let own: Dispatcher | undefined
 
   async function post({ body, headers, now, signal }: Posted): Promise<unknown> {
     const deadline = AbortSignal.timeout(timeoutMs)
     const either = AbortSignal.any([signal, deadline])
     try {
-      const { Agent, request } = await library
+      const undici = await library
       // Not shared: a slow receiver holds up no other.
-      if (options.dispatcher === undefined) ownAgent ??= new Agent({ connections: CONNECTIONS, allowH2: false })
-      const dispatcher = options.dispatcher ?? ownAgent
-      const answer = await request(url, {
+      if (options.dispatcher === undefined)
+        own ??=
+          proxy === undefined
+            ? new undici.Agent({ connections: CONNECTIONS, allowH2: false })
+            : openThrough(undici, proxy, { connections: CONNECTIONS, timeoutMs })
+      const dispatcher = options.dispatcher ?? own
+      const answer = await undici.request(url, {
         method: 'POST',
         headers: {
           'content-type': 'application/json',
@@ -95,11 +98,11 @@ export function createPost(
     } catch (error) {
       if (signal.aborted) return { outcome: 'retry', reason: 'interrupted before there was an answer' }
       if (deadline.aborted) return { outcome: 'retry', reason: `timed out after ${formatSeconds(timeoutMs)}` }
-      return { outcome: 'retry', reason: networkFailure(error) }
+      return { outcome: 'retry', reason: failureThrough(proxy, error, networkFailure(error)) }
     }
   }
 
-  return { post, address: markOf(url.href), close: async () => await ownAgent?.close() }
+  return { post, address: markOf(url.href), close: async () => await own?.close() }
 }
 
 /** Credentials of the URL become a header, as browsers and curl do it. */
@@ -113,7 +116,7 @@ function parseUrl(name: string, given: Secret | string): { url: URL; password: s
   return { url, password, authorization: `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}` }
 }
 
-function secretOf(given: Secret | string): Secret {
+export function secretOf(given: Secret | string): Secret {
   return typeof given === 'string' ? new Secret(given) : given
 }
 
@@ -196,27 +199,6 @@ function outcomeOf(answer: PostAnswer, meanings: readonly Meaning[]): AttemptOut
 function fits({ status, says }: Meaning, answer: PostAnswer): boolean {
   const [from, to] = typeof status === 'number' ? [status, status] : status
   return answer.status >= from && answer.status <= to && (says === undefined || says.test(answer.says))
-}
-
-/** Connects as a delivery would, and hangs up: nothing is posted. */
-export async function reachAddress({ url }: { url: Secret | string }, { place, signal }: Reach): Promise<Reached> {
-  const { protocol, hostname, host, port } = new URL(secretOf(url).reveal())
-  const isTls = protocol === 'https:'
-  const bare = hostname.replace(/^\[|\]$/g, '')
-  const address = { host: bare, port: port === '' ? (isTls ? 443 : 80) : Number(port) }
-  const socket = isTls ? connectTls({ ...address, ...(isIP(bare) === 0 && { servername: bare }) }) : connectTcp(address)
-  const hangUp = () => socket.destroy(new Error('no answer in time'))
-  signal.addEventListener('abort', hangUp, { once: true })
-  try {
-    await once(socket, isTls ? 'secureConnect' : 'connect')
-    return { is: 'ok', host, takes: `${isTls ? 'TLS ' : ''}connections` }
-  } catch (error) {
-    const fix = `check ${place}.url, and that a firewall lets this machine connect to it`
-    return { is: 'failed', host, why: networkFailure(error), fix }
-  } finally {
-    signal.removeEventListener('abort', hangUp)
-    socket.destroy()
-  }
 }
 
 /** `key` is the setting that proves who we are. */

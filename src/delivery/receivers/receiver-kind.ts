@@ -2,6 +2,7 @@ import type * as z from 'zod'
 import type { Message } from '../../alerts/alert.ts'
 import type { GroupBy } from '../../alerts/deps.ts'
 import type { DeepReadonly } from '../../runtime/deep-readonly.ts'
+import type { ProxyFor } from '../../runtime/outgoing-proxy.ts'
 import type { MailLinks } from '../describe/mail-links.ts'
 import type { AddresseeOf, Receiver } from '../receiver.ts'
 
@@ -15,6 +16,8 @@ export interface BodyContext {
   links?: MailLinks
   /** Absent where nothing but a test is sent. */
   addresseeOf?: AddresseeOf
+  /** Absent: every address is reached directly. */
+  proxyFor?: ProxyFor | undefined
 }
 
 /** The body of one message. Made anew for each attempt, and the same each time within the hour: copies can be compared. */
@@ -30,6 +33,7 @@ export interface Reach {
   home: string
   timeoutMs: number
   signal: AbortSignal
+  proxyFor?: ProxyFor | undefined
 }
 
 /** A message as it would be sent, for people; `fault`: why its template was left out. */

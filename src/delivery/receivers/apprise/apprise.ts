@@ -5,7 +5,8 @@ import { badgeOfMessage } from '../../describe/subject.ts'
 import type { TemplateTexts } from '../../templates/message-template.ts'
 import { createBodyReceiver } from '../body-receiver.ts'
 import { messageSettings, postAddress, posted } from '../common-settings.ts'
-import { createPost, postWayOut, reachAddress, readService } from '../http-post.ts'
+import { createPost, postWayOut, readService } from '../http-post.ts'
+import { reachAddress } from '../reach-address.ts'
 import type { BodyContext, ReceiverKind, SettingsOf } from '../receiver-kind.ts'
 
 /** Some of the services behind it take far less, and split or cut it. */
@@ -29,7 +30,7 @@ export const apprise = {
   create: ({ url, template }, context) =>
     createBodyReceiver(context, {
       ...{ type: 'apprise', template, bodyOf: appriseBody, texts: { mostBytes: MOST_CHARACTERS } },
-      post: createPost({ name: context.receiver, url }, readApprise),
+      post: createPost({ name: context.receiver, proxyFor: context.proxyFor, url }, readApprise),
     }),
   reach: reachAddress,
   wayOut: (place, answer) =>

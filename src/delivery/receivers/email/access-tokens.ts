@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { systemClock } from '../../../runtime/clock.ts'
+import type { ProxyFor } from '../../../runtime/outgoing-proxy.ts'
 import { Secret } from '../../../runtime/secret.ts'
 import type { AttemptOutcome } from '../../receiver.ts'
 import { createPost, type PostAnswer, readService } from '../http-post.ts'
@@ -11,6 +12,7 @@ export interface TokenLogin {
   clientId: string
   clientSecret: Secret
   scope: string
+  proxyFor?: ProxyFor | undefined
 }
 
 /** The endpoint gave no access token: this is the outcome of the attempt. */
@@ -35,9 +37,9 @@ export type MailTokens = ReturnType<typeof createMailTokens>
 
 /** Access tokens of one receiver, each used until shortly before its end. */
 export function createMailTokens(name: string, login: TokenLogin) {
-  const { tokenUrl, clientId, clientSecret, scope } = login
+  const { tokenUrl, clientId, clientSecret, scope, proxyFor } = login
   const { post, close } = createPost<AttemptOutcome | Fetched>(
-    { name, url: tokenUrl, repeated: [clientSecret], timeoutMs: TIMEOUT_MS },
+    { name, proxyFor, url: tokenUrl, repeated: [clientSecret], timeoutMs: TIMEOUT_MS },
     readToken,
   )
   const form = { grant_type: 'client_credentials', client_id: clientId, client_secret: clientSecret.reveal(), scope }

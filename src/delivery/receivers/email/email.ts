@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { isThisMachine } from '../../../../config/schema/addresses.ts'
 import { checkPlainHttp, mailAddress, secret, secretAddress, webAddress } from '../../../../config/schema/secrets.ts'
 import { asGroup, plainText, related, toggle } from '../../../../config/schema/values.ts'
+import type { ProxyFor } from '../../../runtime/outgoing-proxy.ts'
 import { Secret } from '../../../runtime/secret.ts'
 import { messageFor } from '../../describe/for-customer.ts'
 import type { MailLinks } from '../../describe/mail-links.ts'
@@ -86,7 +87,7 @@ type EmailSettings = SettingsOf<typeof emailSettings>
 export const email = {
   settings: emailSettings,
   toPeople: true,
-  create(settings, { receiver, home, links = {}, addresseeOf }) {
+  create(settings, { receiver, home, links = {}, addresseeOf, proxyFor }) {
     const { smtp, from, to, template } = settings
     const textsOf = messageTemplate(template, { escapeField: escapeLinks(home), mostBytes: MOST_OWN_BODY })
     const contextFor = (shown: MailLinks) => ({ receiver, home: shown.isForCustomer ? '' : home, links: shown })
@@ -94,7 +95,7 @@ export const email = {
       ...{
         name: receiver,
         ehlo: settings.name ?? ehloName(home),
-        ...loginOf(settings),
+        ...loginOf(settings, proxyFor),
         smtp,
         from,
         to: to === 'account' ? to : [...to],
@@ -109,12 +110,12 @@ export const email = {
   wayOut: mailWayOut,
 } satisfies ReceiverKind<EmailSettings>
 
-function loginOf({ oauth2 }: Pick<EmailSettings, 'oauth2'>): Pick<EmailOptions, 'oauth2'> {
-  return oauth2 === undefined ? {} : { oauth2 }
+function loginOf({ oauth2 }: Pick<EmailSettings, 'oauth2'>, proxyFor?: ProxyFor): Pick<EmailOptions, 'oauth2'> {
+  return oauth2 === undefined ? {} : { oauth2: { ...oauth2, proxyFor } }
 }
 
 /** Logs in as a mail would; nothing is sent. */
-async function reachMailServer(mail: EmailSettings, { place, home, timeoutMs }: Reach): Promise<Reached> {
+async function reachMailServer(mail: EmailSettings, { place, home, timeoutMs, proxyFor }: Reach): Promise<Reached> {
   const { smtp, name } = mail
   const { host } = new URL(smtp.reveal())
   const ehlo = name ?? ehloName(home)
@@ -122,7 +123,7 @@ async function reachMailServer(mail: EmailSettings, { place, home, timeoutMs }: 
     name: place,
     ehlo,
     smtp,
-    ...loginOf(mail),
+    ...loginOf(mail, proxyFor),
     tls: mailEncryption(mail),
     timeoutMs,
   })

@@ -1,10 +1,10 @@
 import { isIP } from 'node:net'
 import type { NodemailerError } from 'nodemailer'
 import { Secret, withoutSecrets } from '../../../runtime/secret.ts'
+import { splitCredentials } from '../../../runtime/url-credentials.ts'
 import { cleanText } from '../../../text/clean-text.ts'
 import { networkFailure, networkFailureOfCode } from '../../network-failure.ts'
 import type { Recipient, Recipients } from '../../receiver.ts'
-import { splitCredentials } from '../../url-credentials.ts'
 
 export interface SmtpServer {
   host: string

@@ -8,7 +8,8 @@ import { markOf } from '../../receiver.ts'
 import type { TemplateTexts } from '../../templates/message-template.ts'
 import { createBodyReceiver } from '../body-receiver.ts'
 import { messageSettings, posted } from '../common-settings.ts'
-import { createPost, postWayOut, reachAddress, readService } from '../http-post.ts'
+import { createPost, postWayOut, readService } from '../http-post.ts'
+import { reachAddress } from '../reach-address.ts'
 import type { BodyContext, ReceiverKind, SettingsOf } from '../receiver-kind.ts'
 
 /** A longer message becomes an attached file. */
@@ -34,7 +35,12 @@ export const ntfy = {
       ...{ type: 'ntfy', template, texts: { mostBytes: MOST_BYTES - 1 } },
       post: {
         ...createPost(
-          { name: context.receiver, url: `${url}/`, repeated: token === undefined ? [] : [token] },
+          {
+            name: context.receiver,
+            proxyFor: context.proxyFor,
+            url: `${url}/`,
+            repeated: token === undefined ? [] : [token],
+          },
           readNtfy,
         ),
         address: markOf(`${url}/${topic}`),

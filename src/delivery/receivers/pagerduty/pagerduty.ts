@@ -5,7 +5,8 @@ import { chunksOf } from '../../../runtime/chunks-of.ts'
 import type { AttemptOutcome, OutgoingDelivery } from '../../receiver.ts'
 import { messageTemplate, withFault } from '../../templates/message-template.ts'
 import { insecureHttp, posted, templates } from '../common-settings.ts'
-import { createPost, postWayOut, reachAddress, readService } from '../http-post.ts'
+import { createPost, postWayOut, readService } from '../http-post.ts'
+import { reachAddress } from '../reach-address.ts'
 import type { BodyContext, ReceiverKind, SettingsOf, ShownReceiver } from '../receiver-kind.ts'
 import { eventsOf, MOST_DETAIL } from './events.ts'
 
@@ -42,7 +43,7 @@ export const pagerduty = {
 
 function createPagerDuty({ url, routingKey, template }: PagerDutySettings, context: BodyContext): ShownReceiver {
   const { post, ...asIs } = createPost(
-    { name: context.receiver, url, repeated: [routingKey], timeoutMs: TIMEOUT_MS },
+    { name: context.receiver, proxyFor: context.proxyFor, url, repeated: [routingKey], timeoutMs: TIMEOUT_MS },
     readEvents,
   )
   const textsOf = messageTemplate(template, { mostBytes: MOST_DETAIL })

@@ -2,7 +2,8 @@ import * as z from 'zod'
 import { escapeMarkup } from '../../templates/own-links.ts'
 import { createBodyReceiver } from '../body-receiver.ts'
 import { messageSettings, postAddress, posted } from '../common-settings.ts'
-import { createPost, postWayOut, reachAddress, readService } from '../http-post.ts'
+import { createPost, postWayOut, readService } from '../http-post.ts'
+import { reachAddress } from '../reach-address.ts'
 import type { ReceiverKind, SettingsOf } from '../receiver-kind.ts'
 import { escaped, MOST_TEXT, slackBody } from './slack-body.ts'
 
@@ -19,7 +20,7 @@ export const slack = {
   create: ({ url, template }, context) =>
     createBodyReceiver(context, {
       ...{ type: 'slack', template, bodyOf: slackBody },
-      post: createPost({ name: context.receiver, url }, readSlack),
+      post: createPost({ name: context.receiver, proxyFor: context.proxyFor, url }, readSlack),
       texts: { escapeField: (text) => escaped(escapeMarkup(context.home)(text)), mostBytes: MOST_TEXT },
     }),
   reach: reachAddress,

@@ -9,7 +9,8 @@ import type { TemplateTexts } from '../../templates/message-template.ts'
 import { escapeMarkup } from '../../templates/own-links.ts'
 import { createBodyReceiver } from '../body-receiver.ts'
 import { messageSettings, postAddress, posted } from '../common-settings.ts'
-import { createPost, type PostAnswer, postWayOut, reachAddress, readService } from '../http-post.ts'
+import { createPost, type PostAnswer, postWayOut, readService } from '../http-post.ts'
+import { reachAddress } from '../reach-address.ts'
 import type { BodyContext, ReceiverKind, SettingsOf } from '../receiver-kind.ts'
 
 /** Teams refuses 28,672 bytes, counted after it has expanded what was sent by up to a fifth. */
@@ -34,7 +35,7 @@ export const teams = {
   create: ({ url, template }, context) =>
     createBodyReceiver(context, {
       ...{ type: 'teams', template, bodyOf: teamsBody },
-      post: createPost({ name: context.receiver, url }, readTeams),
+      post: createPost({ name: context.receiver, proxyFor: context.proxyFor, url }, readTeams),
       texts: { escapeField: escapeMarkup(context.home), mostBytes: MOST_OWN_BODY },
     }),
   reach: reachAddress,

@@ -9,7 +9,8 @@ import type { AttemptOutcome } from '../../receiver.ts'
 import type { TemplateTexts } from '../../templates/message-template.ts'
 import { createBodyReceiver } from '../body-receiver.ts'
 import { messageSettings, posted } from '../common-settings.ts'
-import { createPost, type PostAnswer, type Posted, postWayOut, reachAddress, readService } from '../http-post.ts'
+import { createPost, type PostAnswer, type Posted, postWayOut, readService } from '../http-post.ts'
+import { reachAddress } from '../reach-address.ts'
 import type { BodyContext, ReceiverKind, SettingsOf, ShownReceiver } from '../receiver-kind.ts'
 
 const MOST_CHARACTERS = 4_096
@@ -50,7 +51,12 @@ function createTelegram({ url, botToken, chat, template }: TelegramSettings, con
   }
   const bot = `bot${encodeURIComponent(botToken.reveal()).replaceAll('%3A', ':')}`
   const { post, ...asIs } = createPost(
-    { name: context.receiver, url: new Secret(`${url}/${bot}/sendMessage`), repeated: [botToken] },
+    {
+      name: context.receiver,
+      proxyFor: context.proxyFor,
+      url: new Secret(`${url}/${bot}/sendMessage`),
+      repeated: [botToken],
+    },
     judge,
   )
 

@@ -28,7 +28,11 @@ export function createWebhookReceiver(options: WebhookOptions): ShownReceiver {
   const own = options.payload === undefined ? undefined : payloadBody(options.payload, context)
   const bodyOf = own?.body ?? ((message: Message) => BODIES[options.format](message, context))
   const shownOf = own?.shown ?? bodyOf
-  const { post, ...asIs } = createPost({ ...options, repeated: Object.values(options.headers ?? {}) })
+  const { post, ...asIs } = createPost({
+    ...options,
+    proxyFor: options.context.proxyFor,
+    repeated: Object.values(options.headers ?? {}),
+  })
   const keys = options.secrets.map(signingKey)
   const more = Object.entries(options.headers ?? {}).map(([header, value]) => [header.toLowerCase(), value.reveal()])
   return {

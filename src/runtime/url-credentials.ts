@@ -1,4 +1,4 @@
-import type { Secret } from '../runtime/secret.ts'
+import type { Secret } from './secret.ts'
 
 /** A URL with user and password taken out of it and decoded, or null for what is no URL. Never throws: errors would quote it. */
 export function splitCredentials(secret: Secret): { url: URL; user: string; password: string } | null {
