@@ -118,18 +118,10 @@ async function ask(io: Io, given: Answers): Promise<Answers> {
   const lines = linesOf(io.stdin())
   for (const [name, , question] of QUESTIONS) {
     if (isAnswered(answers, name)) continue
-    for (;;) {
-      io.out(`${question}: `)
-      const { value, done } = await untilStopped(io, lines.next())
-      if (done === true) return answers
-      const answer = value.trim() === '' ? undefined : value.trim()
-      const problem = whyNot(io, answers, name, answer)
-      if (problem === undefined) {
-        if (answer !== undefined) answers[name] = answer
-        break
-      }
-      say(io, problem)
-    }
+    io.out(`${question}: `)
+    const { value, done } = await untilStopped(io, lines.next())
+    if (done === true) return answers
+    if (value.trim() !== '') answers[name] = value.trim()
   }
   return answers
 }
@@ -143,28 +135,6 @@ function isAnswered(answers: Answers, name: keyof Answers): boolean {
   const { smtp, smtpFile } = answers
   if (name === 'smtp' && smtpFile !== undefined) return true
   return answers[name] !== undefined || (name === 'mailTo' && (smtp ?? smtpFile) === undefined)
-}
-
-/** An answer that is typed again now, with the others kept. Whether the settings fit together is checked with all of them. */
-function whyNot(
-  io: Io,
-  { smtp, smtpFile }: Answers,
-  name: keyof Answers,
-  answer: string | undefined,
-): string | undefined {
-  if (answer === undefined) {
-    if (name === 'smtp' || (name === 'webhook' && (smtp ?? smtpFile) !== undefined)) return undefined
-    return name === 'webhook' ? 'without mail, an address for alerts is required' : 'an answer is required'
-  }
-  if (name === 'clientSecretFile') {
-    try {
-      return readFileSync(resolve(io.cwd, answer), 'utf8').trim() === '' ? `${answer} is empty` : undefined
-    } catch (error) {
-      return `${answer} can't be read (${(error as NodeJS.ErrnoException).code})`
-    }
-  }
-  const isAddress = name === 'publicUrl' || name === 'smtp' || name === 'webhook'
-  return isAddress && !URL.canParse(answer) ? `${answer} is no address` : undefined
 }
 
 /** Ctrl-C: nothing else ends the wait for a line. */

@@ -1,4 +1,5 @@
 import {
+  existsSync,
   lstatSync,
   mkdirSync,
   mkdtempSync,
@@ -118,20 +119,13 @@ test('on a terminal it asks for what is not given, and takes an empty line for n
   expect(ended).toMatchObject({ code: 2, err: expect.stringContaining('--client-secret-file') })
 })
 
-test('on a terminal an answer that can not be is asked for again, and the others are kept', async () => {
-  const answers = ['', 'my-app', 'none.txt', 'secret.txt', 'nowhere', 'http://127.0.0.1:8088', '', '', HOOK[1] ?? '']
-  const args = ['init', '-c', 'again.yaml']
-  const { code, out } = await plimsollHere(args, folder, { isTerminal: true, stdin: () => typed(...answers) })
-  expect(code).toBe(0)
-  for (const problem of [
-    'an answer is required',
-    "none.txt can't be read (ENOENT)",
-    'nowhere is no address',
-    'without mail',
-  ]) {
-    expect(out).toContain(problem)
-  }
-  expect(readFileSync(at('again.yaml'), 'utf8')).toContain('clientSecretFile: "secret.txt"')
+test('answers on a terminal are judged by the checks of the config, all at once, and nothing is written', async () => {
+  const answers = ['my-app', 'none.txt', 'nowhere', '', HOOK[1] ?? '']
+  const args = ['init', '-c', 'wrong.yaml']
+  const { code, err } = await plimsollHere(args, folder, { isTerminal: true, stdin: () => typed(...answers) })
+  expect(code).toBe(1)
+  for (const place of ['provider.clientSecretFile', 'http.publicUrl']) expect(err).toContain(place)
+  expect(existsSync(at('wrong.yaml'))).toBe(false)
 })
 
 test('Ctrl-C at a question ends it, with nothing written', async () => {
