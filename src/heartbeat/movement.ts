@@ -17,7 +17,6 @@ export interface Oldest {
 interface InHand extends OneUnderWay<InHand> {
   hubId: number | undefined
   at: number
-  letGo(reason: Error): void
 }
 
 /**
@@ -64,7 +63,6 @@ export class Movement {
     const job: InHand = {
       hubId: undefined,
       at: this.#clock.steady(),
-      letGo: () => {},
       before: undefined,
       after: undefined,
     }
@@ -77,39 +75,21 @@ export class Movement {
     }
   }
 
-  /** Work on one account. Rejects once it is let go of: the work may go on, and the account counts as busy until it ends. */
-  inHand<T>(what: Undertaking, hubId: number, work: () => Promise<T>): Promise<T> {
+  /** Work on one account. */
+  async inHand<T>(what: Undertaking, hubId: number, work: () => Promise<T>): Promise<T> {
     const all = this.#accounts[what]
-    return new Promise((resolve, reject) => {
-      const one = { hubId, at: this.#clock.steady(), letGo: reject, before: undefined, after: undefined }
-      all.add(one)
-      work().then(
-        (done) => {
-          all.delete(one)
-          resolve(done)
-        },
-        (error: unknown) => {
-          all.delete(one)
-          reject(error)
-        },
-      )
-    })
+    const one: InHand = { hubId, at: this.#clock.steady(), before: undefined, after: undefined }
+    all.add(one)
+    try {
+      return await work()
+    } finally {
+      all.delete(one)
+    }
   }
 
   /** The account's work moves on, and has its whole time again. */
   goesOn(what: Undertaking, hubId: number): void {
     for (const one of this.#accounts[what]) if (one.hubId === hubId) one.at = this.#clock.steady()
-  }
-
-  /** A chunk waits no longer for an account that is stuck. Work that ran at `since`, by the steady clock, counts from then. */
-  letGo(since: number): void {
-    const now = this.#clock.steady()
-    for (const [what, all] of this.#eachUndertaking()) {
-      for (const { at, letGo } of all) {
-        const ms = now - Math.max(at, since)
-        if (ms > this.#longestMs(what)) letGo(new Error(`${what} has been under way for ${Math.round(ms / 1_000)} s`))
-      }
-    }
   }
 
   /** The oldest of each kind that is running. */
@@ -133,16 +113,16 @@ export class Movement {
 
   /**
    * For how long, as was seen here, the same job of a queue has waited while none was under way, ms by queue: a worker whose
-   * connection went silently seems idle. Not since earlier than `since`, by the steady clock.
+   * connection went silently seems idle.
    */
-  untaken(waiting: readonly { queue: string; oldestWaitingAt: number | null }[], since = 0): Record<string, number> {
+  untaken(waiting: readonly { queue: string; oldestWaitingAt: number | null }[]): Record<string, number> {
     const now = this.#clock.steady()
     const untaken = waiting.map(({ queue, oldestWaitingAt: oldest }) => {
       const { endedAt, begun } = this.#queues.get(queue) ?? { endedAt: 0, begun: new UnderWay() }
       const before = this.#waiting.get(queue)
       const seen = before?.oldest === oldest ? before : { oldest, at: now }
       this.#waiting.set(queue, seen)
-      return [queue, oldest === null || begun.size > 0 ? 0 : now - Math.max(seen.at, endedAt, since)] as const
+      return [queue, oldest === null || begun.size > 0 ? 0 : now - Math.max(seen.at, endedAt)] as const
     })
     return Object.fromEntries(untaken)
   }

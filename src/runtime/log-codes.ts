@@ -35,7 +35,6 @@ export const LOG_CODES = [
   'redis.not-rewritten',
   'queue.error',
   'worker.error',
-  'worker.silent',
   'vault.key-made',
   'vault.key-missing',
   'vault.unreported',

@@ -7,19 +7,15 @@ import { Movement } from '../../src/heartbeat/movement.ts'
 import { createKeys } from '../../src/redis/keys.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
 import { InForce } from '../../src/runtime/concurrency.ts'
-import { createLogger } from '../../src/runtime/logger.ts'
 import { eventually } from '../support/fleet.ts'
 import { HandClock } from '../support/hand-clock.ts'
+import { logLines } from '../support/log-lines.ts'
 import { redisOfFile } from '../support/of-file.ts'
 
 const redis = redisOfFile()
 
 async function workersOf(prefix: string, more = {}) {
-  const lines: { code?: string; queue?: string }[] = []
-  const log = createLogger(
-    { level: 'warn', pretty: false },
-    { write: (line) => void lines.push(JSON.parse(line) as { code?: string }) },
-  )
+  const { log } = logLines()
   const keys = createKeys(prefix)
   const store = redis.connect('steps')
   const queues = createQueues(redis.connect('queues'), keys.queues, systemClock, log)
@@ -34,36 +30,10 @@ async function workersOf(prefix: string, more = {}) {
     ...more,
   }
   const connection = redis.connect('queues')
-  const workers = startWorkers(connection, new InForce(deps as never), { everyMs: 50, silentMs: 400 })
+  const workers = startWorkers(connection, new InForce(deps as never))
   onTestFinished(() => workers.stop(1_000).then(queues.close))
-  return { queues, done, lines, workers }
+  return { queues, done, workers }
 }
-
-test('a worker whose wait for jobs never ends is replaced once jobs have waited, and they are done', async () => {
-  // What BullMQ is left with when the connection that it waits on goes without a word.
-  const silent = vi.spyOn(Worker.prototype as unknown as { waitForJob(): Promise<number> }, 'waitForJob')
-  silent.mockImplementation(() => new Promise(() => {}))
-  onTestFinished(() => silent.mockRestore())
-  const { queues, done, lines } = await workersOf('silent')
-  await eventually('workers that wait', async () => silent.mock.calls.length >= 5, 5_000)
-  silent.mockRestore()
-  await queues.tendHistory.add('tend-history', { partitions: [7] })
-  await eventually('the job', async () => done.includes(7), 8_000)
-  expect(lines.filter(({ code }) => code === 'worker.silent').map(({ queue }) => queue)).toEqual(['tend-history'])
-})
-
-test('workers that take their jobs are left as they are', async () => {
-  const opened = vi.spyOn(Worker.prototype, 'run')
-  onTestFinished(() => opened.mockRestore())
-  const { queues, done, lines } = await workersOf('lively')
-  const before = opened.mock.calls.length
-  for (let n = 1; n <= 10; n++) {
-    await queues.tendHistory.add('tend-history', { partitions: [n] })
-    await eventually('a job', async () => done.length >= n)
-  }
-  expect(opened.mock.calls.length).toBe(before)
-  expect(lines).toEqual([])
-})
 
 test('workers that Redis refuses wait between their tries, and work again once they are let', async () => {
   const refused = vi.spyOn(Worker.prototype as unknown as { _getNextJob(): Promise<unknown> }, '_getNextJob')

@@ -55,7 +55,7 @@ describe('failover', () => {
     // The queue of deliveries, which had nothing to do all the while.
     const hubId = scene.hubIds[0] as number
     await send(`${scene.fleet.sandbox.url}/sandbox/accounts/${hubId}/custom-properties`, 'PUT', customProperties(960))
-    // A worker that waits on a connection which is gone notices after 13 s, or is replaced after 15.
+    // A worker that waits on a connection which is gone notices after 13 s.
     await eventually(
       'a webhook',
       async () =>
