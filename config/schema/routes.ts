@@ -50,5 +50,3 @@ const route = z.strictObject({
 })
 
 export const routes = z.array(route).min(1, 'must have at least one route')
-
-export type RouteConfig = z.output<typeof route>

@@ -39,8 +39,6 @@ const level = z
   })
   .describe('Any one of these conditions is enough.')
 
-export type LevelConfig = z.output<typeof level>
-
 const typePattern = () =>
   plainText(/^[\d*]+(-[\d*]+)?$/, 'must be an objectTypeId like 0-1 or a pattern like 2-*, not a name')
 
@@ -78,8 +76,6 @@ const thresholdRule = related(
   }),
   checkRule,
 ).transform((rule) => ({ ...rule, name: rule.name ?? rule.on }))
-
-export type ThresholdRule = z.output<typeof thresholdRule>
 
 export const thresholdRules = distinct(
   z.array(thresholdRule),
