@@ -96,11 +96,12 @@ describe('one account in trouble, two daemons, lives of 10 seconds, tokens of 2,
 
   test.concurrent('one blip does not kill an account, nor do two with a refresh that worked between them', async () => {
     const hubId = takeConnected()
-    for (const blips of [1, 2]) {
+    for (const _blip of ['first', 'second']) {
+      const before = (await refreshesOf(hubId)).length
       await addFault({ endpoint: 'token', hubId, status: 400, times: 1 })
       await eventually('a refresh that is refused, and one after it', async () => {
-        const statuses = (await refreshesOf(hubId)).map(({ status }) => status)
-        return statuses.filter((status) => status === 400).length === blips && statuses.at(-1) === 200
+        const statuses = (await refreshesOf(hubId)).slice(before).map(({ status }) => status)
+        return statuses.includes(400) && statuses.at(-1) === 200
       })
       expect(await inState(one(), hubId, 'active')).toMatchObject({ refreshFailure: null, refusedSince: null })
     }
