@@ -1,37 +1,51 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Figure, Row } from './figure.ts'
-import type { figuresFor, Sizes } from './figures.ts'
+import type { Figure, Row, Sides } from './figure.ts'
+import type { Sizes } from './figures.ts'
+
+/** A figure of another tree, perhaps of an older version: what is used of it. */
+interface OtherFigure {
+  id?: string
+  rows: readonly Partial<Row>[]
+  open(): Promise<Pick<Sides, 'close'> & { ours(): Promise<number[]> }>
+}
+
+const TREE = 'the other tree'
 
 /**
- * The same figures of two trees. Each tree's are run by its own benchmark, with its own `dist/`, its own ways of storing
- * accounts and its own packages. A sentence where that tree can't be measured.
+ * The figures of two trees in turns. The other tree's are run by its own benchmark, with its own `dist/`, packages and way of
+ * storing accounts. A figure that it does not measure is left out.
  */
-export async function figuresOfBoth(own: readonly Figure[], folder: string, sizes: Sizes): Promise<Figure[] | string> {
+export async function againstTree(own: readonly Figure[], folder: string, sizes: Sizes): Promise<Figure[]> {
   const file = join(folder, 'test/bench/figures.ts')
-  if (!existsSync(file)) return `${folder} is no tree with this benchmark: it has no test/bench/figures.ts`
-  if (!existsSync(join(folder, 'dist/src/main.js'))) return `${folder} is not built: npm run build there`
-  const others = ((await import(file)) as { figuresFor: typeof figuresFor }).figuresFor(sizes)
-  const missing = own.filter((figure) => counterpart(figure, others) === undefined)
-  if (missing.length > 0) return `${folder} has no such figure: ${missing.map(({ rows }) => rows[0]?.what).join('; ')}`
-  return own.map((figure) => inTurns(figure, counterpart(figure, others) ?? figure))
+  if (!existsSync(file)) throw new Error(`${folder} has no benchmark: there is no test/bench/figures.ts`)
+  if (!existsSync(join(folder, 'dist/src/main.js'))) throw new Error(`${folder} is not built: run npm run build there`)
+  const { figuresFor } = (await import(file)) as { figuresFor(sizes: Sizes): OtherFigure[] }
+  const others = figuresFor(sizes)
+  return own.flatMap((figure) => {
+    const other = others.find((one) => figure.rows.some((row) => placeIn(one, row) !== undefined))
+    return other === undefined ? [] : [inTurns(figure, other)]
+  })
 }
 
-/** Known by what it measures, since several have one id. */
-function counterpart({ id, rows }: Figure, others: readonly Figure[]): Figure | undefined {
-  return others.find((other) => other.id === id && other.rows[0]?.what === rows[0]?.what)
+/** Place among the other figure's values. A row is known by its id and unit: the words may have changed. */
+function placeIn({ id, rows }: OtherFigure, row: Row): number | undefined {
+  const place = rows.findIndex((other) => (other.id ?? id) === row.id && other.unit === row.unit)
+  return place < 0 ? undefined : (rows[place]?.value ?? place)
 }
 
-/** Our side of each, and nothing else: the other tree's is the reference. Goals are not about that. */
-export function inTurns(ours: Figure, theirs: Figure): Figure {
+function inTurns(ours: Figure, theirs: OtherFigure): Figure {
   const rows = new Map<string, Row>()
-  for (const [place, row] of ours.rows.entries()) {
-    const { what, unit, id = ours.id, value = place } = row
+  const places = new Map<number, number>()
+  for (const row of ours.rows) {
+    const place = placeIn(theirs, row)
+    if (place === undefined) continue
+    places.set(row.value, place)
     // Rows that differ in their references alone are one.
-    if (!rows.has(`${id} ${value}`)) {
-      rows.set(`${id} ${value}`, { id, unit, value, what: what.replace(/,? against .*?(?=;|$)/, '') })
-    }
+    rows.set(`${row.id} ${row.value}`, { ...row, what: row.what.replace(/,? against .*/, ''), against: TREE })
   }
+  const inOurOrder = (values: readonly number[]) =>
+    Array.from({ length: Math.max(...places.keys()) + 1 }, (_, value) => values[places.get(value) ?? -1] ?? Number.NaN)
   return {
     ...ours,
     rows: [...rows.values()],
@@ -42,8 +56,8 @@ export function inTurns(ours: Figure, theirs: Figure): Figure {
         throw error
       })
       return {
-        ours: () => own.ours(),
-        reference: () => other.ours(),
+        ours: own.ours,
+        references: { [TREE]: async () => inOurOrder(await other.ours()) },
         close: async () => {
           await own.close()
           await other.close()

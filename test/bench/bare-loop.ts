@@ -1,39 +1,39 @@
-import { createHttpClient } from '../../src/provider/http.ts'
-import { FIRST_HUB_ID, refreshTokenOf } from './fleet-of-accounts.ts'
+import { createHttpClient, type HttpRequest } from '../../src/provider/http.ts'
+import { accessTokenOf, FIRST_HUB_ID, refreshTokenOf } from '../support/many-accounts.ts'
+import { inLanes, readOrders, serveLots } from './reference.ts'
+import { isToBeRefreshed, PATHS } from './side.ts'
 
-/** The reference of P5: nothing but the POSTs and the parsing of their answers. */
-const [url = ''] = process.argv.slice(2)
-const WARM_UP = Number(process.env.BENCH_WARM_UP ?? 20_000)
-const COUNT = Number(process.env.BENCH_ACCOUNTS ?? 40_000)
-const IN_FLIGHT = 50
+/** The reference of P1, P2, P4 and P5: the same requests by the same HTTP layer, their answers parsed, and nothing else. */
+const orders = readOrders()
+const http = createHttpClient({
+  baseUrl: orders.providerUrl,
+  timeoutMs: 60_000,
+  connections: orders.inFlight,
+  maxAnswerBytes: 1e6,
+})
+const FORM = { accept: 'application/json', 'content-type': 'application/x-www-form-urlencoded' }
 
-const http = createHttpClient({ baseUrl: url, timeoutMs: 10_000, connections: IN_FLIGHT, maxAnswerBytes: 1e6 })
-const body = new URLSearchParams({
-  grant_type: 'refresh_token',
-  refresh_token: refreshTokenOf(FIRST_HUB_ID),
-  client_id: 'bench',
-  client_secret: 'bench',
-}).toString()
+await serveLots(() => inLanes(orders, cycle))
 
-async function loop(count: number): Promise<void> {
-  let left = count
-  const lane = async () => {
-    while (left-- > 0) {
-      const { body: answer } = await http.send({
-        method: 'POST',
-        path: '/oauth/v1/token',
-        headers: { accept: 'application/json', 'content-type': 'application/x-www-form-urlencoded' },
-        body,
-      })
-      JSON.parse(answer.toString('utf8'))
-    }
-  }
-  await Promise.all(Array.from({ length: IN_FLIGHT }, lane))
+async function cycle(place: number): Promise<void> {
+  const hubId = FIRST_HUB_ID + place
+  const token = isToBeRefreshed(place, orders.refreshShare) ? await refresh(hubId) : accessTokenOf(hubId)
+  if (!orders.polls) return
+  for (const path of PATHS) await get(token, `/crm/limits/2026-03/${path}`)
 }
 
-await loop(WARM_UP)
-const before = process.cpuUsage()
-await loop(COUNT)
-const { user, system } = process.cpuUsage(before)
-console.log(COUNT / ((user + system) / 1e6))
-process.exit()
+async function refresh(hubId: number): Promise<string> {
+  const grant = `grant_type=refresh_token&refresh_token=${refreshTokenOf(hubId)}`
+  const body = `${grant}&client_id=bench&client_secret=bench`
+  const answer = await send({ method: 'POST', path: '/oauth/2026-03/token', headers: FORM, body })
+  return (answer as { access_token: string }).access_token
+}
+
+function get(token: string, path: string): Promise<unknown> {
+  return send({ method: 'GET', path, headers: { accept: 'application/json', authorization: `Bearer ${token}` } })
+}
+
+async function send(request: HttpRequest): Promise<unknown> {
+  const { body } = await http.send(request)
+  return JSON.parse(body.toString('utf8'))
+}

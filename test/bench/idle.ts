@@ -1,58 +1,65 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { MAIN } from '../support/main.ts'
+import { startProcess } from '../support/child-process.ts'
+import { lifeUntilDue, shareOfLife } from '../support/many-accounts.ts'
+import { cpuSecondsOf, residentMiBOf } from '../support/process-cost.ts'
+import { startWholeDaemon } from '../support/whole-daemon.ts'
 import type { Figure } from './figure.ts'
-import { type IdleScene, openIdleScene } from './idle-scene.ts'
-import { cpuSecondsOf, residentMiBOf } from './process-cost.ts'
+import { LIFE_MS, seedPlanned, settingsFor } from './ours.ts'
+import { startFarSide } from './side.ts'
 
-/**
- * By then the start is over, all that it left behind is gone, and what is done every few seconds is compiled: a daemon is
- * idle for months. In its first half minute it costs twice as much.
- */
+const ACCOUNTS = 1_000
+const POLL_MS = 900_000
+/** In its first minute a daemon costs twice as much: what is done every few seconds is not compiled yet. */
 const SETTLED_AFTER_MS = 75_000
 const WATCHED_MS = 20_000
+const PEER = 'the least that a daemon on BullMQ can be'
 
-/**
- * P10: what a daemon costs while nothing happens: 1,000 accounts with tokens of 30 minutes that rotate, polled every 15
- * minutes, none near a limit. The daemon as users run it, from `dist/`; Redis is not in it. Against
- * the least that a daemon on BullMQ can be, in the same seconds.
- */
+/** P10: a daemon while nothing happens, without its Redis: 1,000 accounts, tokens of 30 minutes, a poll every 15 minutes. */
 export const idle: Figure = {
-  id: 'P10',
-  // One long look: some sweeps come twice a minute.
-  rounds: 1,
   rows: [
-    {
-      ...{ what: 'idle daemon with 1,000 accounts; lower is better', unit: '% of a core' },
-      goal: { of: 'ours', atMost: 0.7 },
-    },
-    { what: 'the same', unit: 'resident MiB', goal: { of: 'ours', atMost: 125 } },
+    { id: 'P10', what: 'idle daemon, 1,000 accounts; lower is better', unit: '% of a core', value: 0, against: PEER },
+    { id: 'P10', what: 'the same', unit: 'resident MiB', value: 1, against: PEER },
   ],
+  // One long round: some sweeps come twice a minute.
+  rounds: 1,
   open: async () => {
-    const scene = await openIdleScene(MAIN)
-    await pause(SETTLED_AFTER_MS)
-    // One look for both: they share the machine's seconds.
-    let watched: ReturnType<typeof watch> | undefined
-    const look = () => {
-      watched ??= watch(scene)
-      return watched
+    const farSide = await startFarSide({ changed: 0 })
+    const begun = Date.now()
+    // As after some hours of work: each at another moment of its turn.
+    const turn = (place: number) => {
+      const left = 1 - place / ACCOUNTS
+      const life = lifeUntilDue(place, begun + left * shareOfLife(place) * LIFE_MS, LIFE_MS)
+      return { ...life, pollAt: Math.round(begun + left * POLL_MS) }
     }
+    const daemon = await startWholeDaemon(farSide.firstLine, SETTINGS, {
+      seed: (store, keys) => seedPlanned(store, keys, ACCOUNTS, turn),
+    })
+    const peer = await startProcess(new URL('idle-peer.ts', import.meta.url), [daemon.redisUrl])
+    await pause(SETTLED_AFTER_MS)
+    // Both are watched in the same seconds.
+    const watched = Promise.all([watch(daemon.pid), watch(peer.pid)])
     return {
-      ours: async () => (await look()).ours,
-      reference: async () => (await look()).reference,
-      close: scene.close,
+      ours: async () => (await watched)[0],
+      references: { [PEER]: async () => (await watched)[1] },
+      close: async () => {
+        await peer.stop()
+        await daemon.close()
+        await farSide.stop()
+      },
     }
   },
 }
 
-async function watch({ daemon, peer }: IdleScene): Promise<{ ours: number[]; reference: number[] }> {
-  const spent = () => [cpuSecondsOf(daemon), cpuSecondsOf(peer)] as const
-  const [before, peersBefore] = spent()
-  const from = performance.now()
+const SETTINGS = {
+  ...settingsFor(64),
+  limits: { ...settingsFor(64).limits, every: '15m', soonest: '1m' },
+  // As the config has it where it does not say.
+  schedule: { refreshTokens: '*/10 * * * * *', pollLimits: '*/15 * * * * *' },
+}
+
+async function watch(pid: number): Promise<number[]> {
+  const [before, from] = [cpuSecondsOf(pid), performance.now()]
   await pause(WATCHED_MS)
-  const [after, peersAfter] = spent()
-  const percent = (cpuSeconds: number) => (cpuSeconds * 100_000) / (performance.now() - from)
-  return {
-    ours: [percent(after - before), residentMiBOf(daemon)],
-    reference: [percent(peersAfter - peersBefore), residentMiBOf(peer)],
-  }
+  const seconds = (performance.now() - from) / 1_000
+  return [((cpuSecondsOf(pid) - before) / seconds) * 100, residentMiBOf(pid)]
 }

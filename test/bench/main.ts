@@ -1,89 +1,89 @@
 import { cpus, loadavg, totalmem } from 'node:os'
 import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
-import { figuresOfBoth } from './against-tree.ts'
-import { type Figure, type Measured, measure } from './figure.ts'
+import { againstTree } from './against-tree.ts'
+import { type Figure, type Measured, measure, tableOf } from './figure.ts'
 import { figuresFor } from './figures.ts'
-import { QUIET_LOAD, refusal } from './quiet-machine.ts'
-import { tableOf } from './table.ts'
-import { tlsEnvironment, WITH_TLS } from './tls-of-far-sides.ts'
 
-/**
- * `npm run bench [-- P1 P3] [--json] [--tls] [--against FOLDER] [--load 1] [--rounds 4]` and sizes: every figure side by side
- * with its references, or with another tree's, in one run.
- */
-const { values, positionals } = parseArgs({
-  allowPositionals: true,
-  options: {
-    json: { type: 'boolean', default: false },
-    tls: { type: 'boolean', default: false },
-    // Another tree, built, in place of the references.
-    against: { type: 'string' },
-    load: { type: 'string', default: String(QUIET_LOAD) },
-    rounds: { type: 'string', default: '4' },
-    accounts: { type: 'string', default: '500' },
-    fleet: { type: 'string', default: '100000' },
-    cycles: { type: 'string', default: '4000' },
-    refreshes: { type: 'string', default: '40000' },
-  },
-})
-const sizes = {
-  ...{ accounts: Number(values.accounts), fleet: Number(values.fleet) },
-  ...{ cycles: Number(values.cycles), refreshes: Number(values.refreshes) },
-}
-const own = figuresFor(sizes)
-const ids = [...new Set(own.flatMap(idsOf))].sort((a, b) => a.localeCompare(b, 'en', { numeric: true }))
-const possible = values.tls ? WITH_TLS : ids
-const unknown = positionals.filter((id) => !possible.includes(id))
-if (unknown.length > 0) {
-  stop(2, `no figure ${unknown.join(', ')}${values.tls ? ' with TLS' : ''}: there is ${possible.join(', ')}`)
-}
-const wanted = positionals.length === 0 ? possible : positionals
-const begun = { at: performance.now(), load: load() }
-const refused = refusal(begun.load, Number(values.load))
-if (refused !== undefined) stop(1, refused)
-const figures = own.filter((one) => idsOf(one).some((id) => wanted.includes(id)))
-const against = values.against === undefined ? undefined : resolve(values.against)
-const measurable = against === undefined ? figures : await figuresOfBoth(figures, against, sizes)
-if (typeof measurable === 'string') stop(2, measurable)
+/** Without `--rounds` a figure ends after so many rounds, or when it has taken so long: a slow machine ends in time, too. */
+const ROUNDS = 4
+const FIGURE_MS = 80_000
 
+const { values, positionals } = readArguments()
+const { rounds, cycles, refreshes, fleet } = values
+const sizes = { cycles: countOf(cycles), refreshes: countOf(refreshes), fleet: countOf(fleet) }
+const limits = rounds === undefined ? { rounds: ROUNDS, ms: FIGURE_MS } : { rounds: countOf(rounds), ms: Infinity }
 const machine = {
   cpu: cpus()[0]?.model ?? 'unknown',
   cores: cpus().length,
   memoryGiB: Math.round(totalmem() / 2 ** 30),
   node: process.version,
+  // Of the last minute: on a machine that does other work, trust ratios and not the numbers.
+  load: Number((loadavg()[0] ?? 0).toFixed(2)),
 }
-// Of every process that is started from now on.
-if (values.tls) Object.assign(process.env, tlsEnvironment())
-const measured: Measured[] = []
-for (const figure of measurable)
-  measured.push(...(await measure(figure, wanted, Number(values.rounds), (text) => process.stderr.write(text))))
-measured.sort((a, b) => ids.indexOf(a.id) - ids.indexOf(b.id))
-// Who reads the figures can tell by it whether the machine did something else meanwhile.
-const run = {
-  ...{ minutes: (performance.now() - begun.at) / 60_000, loadBefore: begun.load, loadAfter: load() },
-  ...{ loadAllowed: Number(values.load), tls: values.tls, ...(against === undefined ? {} : { against }) },
+const figures: Measured[] = []
+for (const figure of await wantedFigures()) {
+  try {
+    figures.push(...(await measure(figure, limits, (text) => process.stderr.write(text))))
+  } catch (error) {
+    // The others are measured all the same.
+    console.error(`${figure.rows[0]?.id} was not measured: ${messageOf(error)}`)
+    process.exitCode = 1
+  }
 }
-
-if (values.json) console.log(JSON.stringify({ machine, run, figures: measured }))
+figures.sort((a, b) => a.id.localeCompare(b.id, 'en', { numeric: true }))
+if (values.json) console.log(JSON.stringify({ machine, figures }))
 else {
-  console.log(`${machine.cpu}, ${machine.cores} cores, ${machine.memoryGiB} GiB, Node ${machine.node}`)
-  const loads = `load average ${run.loadBefore} before, ${run.loadAfter} after, ${run.loadAllowed} allowed`
-  console.log(`${run.minutes.toFixed(1)} minutes, ${loads}; ${run.tls ? 'TLS' : 'no TLS'} between clients and provider`)
-  if (against !== undefined) console.log(`reference: ${against}`)
-  console.log(`\n${tableOf(measured)}`)
+  const { cpu, cores, memoryGiB, node, load } = machine
+  console.log(`${cpu}, ${cores} cores, ${memoryGiB} GiB, Node ${node}, load ${load} before\n\n${tableOf(figures)}`)
 }
 
-function idsOf(figure: Figure): string[] {
-  return figure.rows.map(({ id = figure.id }) => id)
+async function wantedFigures(): Promise<Figure[]> {
+  const own = figuresFor(sizes)
+  const ids = new Set(own.flatMap(({ rows }) => rows.map(({ id }) => id)))
+  const unknown = positionals.filter((id) => !ids.has(id))
+  if (unknown.length > 0) stop(`no figure ${unknown.join(', ')}: there is ${[...ids].join(', ')}`)
+  const wanted = own
+    .map((figure) => ({ ...figure, rows: figure.rows.filter(({ id }) => isWanted(id)) }))
+    .filter(({ rows }) => rows.length > 0)
+  return values.against === undefined
+    ? wanted
+    : againstTree(wanted, resolve(values.against), sizes).catch((error) => stop(messageOf(error)))
 }
 
-/** Of the last minute. */
-function load(): number {
-  return Number((loadavg()[0] ?? 0).toFixed(2))
+function isWanted(id: string): boolean {
+  return positionals.length === 0 || positionals.includes(id)
 }
 
-function stop(code: number, why: string): never {
+function readArguments() {
+  const options = {
+    json: { type: 'boolean' },
+    // Another tree, built, in place of the references.
+    against: { type: 'string' },
+    rounds: { type: 'string' },
+    // Accounts in each round of a cycle, of P5, and in the large fleet of P8.
+    cycles: { type: 'string', default: '4000' },
+    refreshes: { type: 'string', default: '20000' },
+    fleet: { type: 'string', default: '50000' },
+  } as const
+  try {
+    return parseArgs({ allowPositionals: true, options })
+  } catch (error) {
+    return stop(messageOf(error))
+  }
+}
+
+function countOf(text: string): number {
+  return /^[1-9]\d*$/.test(text)
+    ? Number(text)
+    : stop(`${text} is no number of rounds or accounts: 1 or more is needed`)
+}
+
+function stop(why: string): never {
   console.error(why)
-  process.exit(code)
+  process.exit(2)
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
 }

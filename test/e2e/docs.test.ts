@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { parse, stringify } from 'yaml'
@@ -106,9 +106,7 @@ test('every command in the documents is run by a test', async () => {
   const all = commands()
   expect(all.length).toBeGreaterThan(40)
   const unknown: string[] = []
-  for (const command of all.filter(
-    (one) => RUN_ELSEWHERE[one] === undefined && ![isTestRun, isSuite, isBench].some((is) => is(one)),
-  )) {
+  for (const command of all.filter((one) => RUN_ELSEWHERE[one] === undefined && !isTestRun(one) && !isSuite(one))) {
     const args = argsOf(command)
     if (args === undefined) {
       unknown.push(command)
@@ -141,16 +139,6 @@ function isSuite(command: string): boolean {
 
 const SCRIPTS = (JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { scripts: Record<string, string> })
   .scripts
-
-/** `npm run bench -- FIGURES AND OPTIONS`: there are such figures and options. That it runs is shown once. */
-function isBench(command: string): boolean {
-  const [, rest] = /^npm run bench -- (.+)$/.exec(command) ?? []
-  const texts = readdirSync(join(ROOT, 'test/bench')).map((name) =>
-    readFileSync(join(ROOT, 'test/bench', name), 'utf8'),
-  )
-  const known = (word: string) => texts.some((text) => text.includes(`'${word}'`) || text.includes(`${word}: {`))
-  return rest?.split(' ').every((word) => /^\d+$/.test(word) || known(word.replace('--', ''))) === true
-}
 
 test('what is run elsewhere is run by a test that has its words', () => {
   const missing = Object.entries(RUN_ELSEWHERE).flatMap(([command, where]) => {

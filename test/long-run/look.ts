@@ -1,8 +1,8 @@
 import { readdirSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Store } from '../../src/redis/connect.ts'
-import type { WholeDaemon } from '../bench/whole-daemon.ts'
 import { sumOf } from '../support/exposition.ts'
+import type { WholeDaemon } from '../support/whole-daemon.ts'
 
 /** How the daemon and its Redis stand at a moment. Bytes, but `lateMs`. */
 export interface Look {

@@ -3,8 +3,8 @@ import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { SMTPServer } from 'smtp-server'
-import { accessTokenOf, hubIdIn } from '../bench/fleet-of-accounts.ts'
-import { quietReports } from '../bench/quiet-reports.ts'
+import { accessTokenOf, hubIdIn } from '../support/many-accounts.ts'
+import { quietReports } from './quiet-reports.ts'
 
 /** Lives and waves, ms. Each account crosses a threshold once a wave, and some number of it changes now and then. */
 export const LIFE_MS = 4_000

@@ -3,7 +3,7 @@ import { readReadings } from '../../src/limits/history/stored-readings.ts'
 import { seriesId } from '../../src/limits/series.ts'
 import type { Store } from '../../src/redis/connect.ts'
 import type { Keys } from '../../src/redis/keys.ts'
-import type { Roll } from '../bench/dice.ts'
+import type { Roll } from './dice.ts'
 import { send } from './fleet.ts'
 
 export const LEVELS = ['ok', 'warning', 'critical'] as const

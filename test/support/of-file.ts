@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, inject, onTestFinished } from 'vitest'
+import { afterAll, beforeAll, inject } from 'vitest'
 import { connectRedis, type Purpose, type Store } from '../../src/redis/connect.ts'
 import { createKeys, type Keys } from '../../src/redis/keys.ts'
 import { Secret } from '../../src/runtime/secret.ts'
@@ -80,12 +80,5 @@ export function serverOfFile(...start: Parameters<typeof startRedis>): FileRedis
 export function folderOfFile(): string {
   const folder = mkdtempSync(join(tmpdir(), 'plimsoll-file-'))
   afterAll(() => rmSync(folder, { recursive: true, force: true }))
-  return folder
-}
-
-/** A folder for one test; to be called within it (not in a concurrent one). */
-export function folderOfTest(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'plimsoll-test-'))
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
   return folder
 }

@@ -5,8 +5,8 @@ import { Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { cpuSecondsOf } from '../bench/process-cost.ts'
 import { eventually } from './fleet.ts'
+import { cpuSecondsOf } from './process-cost.ts'
 
 /** A pipe of the kernel, as a shell makes them: what `spawn` calls a pipe is a pair of sockets. Nobody reads it at first. */
 export interface Pipe {

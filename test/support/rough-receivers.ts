@@ -3,7 +3,7 @@ import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { buffer, text } from 'node:stream/consumers'
 import { SMTPServer, type SMTPServerSession } from 'smtp-server'
-import type { Roll } from '../bench/dice.ts'
+import type { Roll } from './dice.ts'
 
 /** A message that was taken and kept, whatever its sender was told of it. */
 export interface Copy {

@@ -28,6 +28,7 @@ export const RUN_ELSEWHERE: Record<string, string> = {
   'plimsoll config check FILE': 'test/e2e/command-line.test.ts',
   'plimsoll sandbox --token-lifetime 20s': 'test/e2e/demo.test.ts',
   'npm run bench': 'test/e2e/bench.test.ts',
+  'npm run bench -- P1': 'test/e2e/bench.test.ts',
   'npm run -s bench -- --json': 'test/e2e/bench.test.ts',
   'npm run bench -- --against FOLDER P2': 'test/e2e/bench.test.ts',
   // Minutes of work, for people who read the pictures.

@@ -41,7 +41,6 @@ export interface WorldOptions {
 }
 
 export type World = Awaited<ReturnType<typeof openWorld>>
-export type WorldAccount = ReturnType<typeof accountIn>
 
 /** For the tests of a file; to be called at its top. What it returns opens the world of one test. */
 export function worldOfFile() {

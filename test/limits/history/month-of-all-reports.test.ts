@@ -6,14 +6,15 @@ import { encodeReadings } from '../../../src/limits/history/packed-readings.ts'
 import { type Fetched, mergeReadings, type Readings } from '../../../src/limits/readings.ts'
 import { REPORTS } from '../../../src/limits/reports/all-reports.ts'
 import type { ReportedValue } from '../../../src/limits/reports/report.ts'
-import { accountOf, fetchedOf } from '../../bench/accounts.ts'
-import { dice } from '../../bench/dice.ts'
-import { POLLS, pollAt } from '../../bench/month.ts'
+import { dice } from '../../support/dice.ts'
+import { reportsOf } from '../../support/large-reports.ts'
 import { readBody } from '../reports.ts'
 
 const START = Date.UTC(2026, 1, 1)
 const HUB = 20_000_000
-/** As in the bench: of ten polls one finds up to three series changed. */
+const EVERY_MS = 15 * 60_000
+const POLLS = (30 * 86_400_000) / EVERY_MS
+/** Of ten polls one finds up to three series changed. */
 const [CHANGED, MOST_SERIES] = [10, 3]
 
 const type = (objectTypeId: string) => ({
@@ -33,9 +34,12 @@ const byOrigin = (ids: readonly string[], usage: number, limit: number) => ({
 })
 const TYPES = ['0-1', '0-2', '0-3', '0-5', '0-7', '0-8', '0-14', '0-136']
 
-/** As much as a large account has: beside what the bench's has, a dozen pairs with labels and records by the million. */
+/** As much as a large account has: beside the largest reports of properties and associations, a dozen pairs with labels and records by the million. */
 function allOf(at: number): Fetched {
+  const { customProperties, associations } = reportsOf(HUB)
   const bodies: Record<string, object> = {
+    customProperties,
+    ...Object.fromEntries(Object.entries(associations).map(([pair, body]) => [`associations/${pair}`, body])),
     associationLabels: {
       results: TYPES.slice(0, 4).flatMap((from) =>
         TYPES.slice(0, 3).map((to) => ({
@@ -52,7 +56,7 @@ function allOf(at: number): Fetched {
     records: byOrigin(TYPES, 4_000_000, 15_000_000),
   }
   const read = Object.entries(bodies).map(([key, body]) => [key, readBody(key, body)] as const)
-  return { at, reports: new Map([...fetchedOf(accountOf(HUB), at).reports, ...read]) }
+  return { at, reports: new Map(read) }
 }
 
 test('a month of all reports of one account, and its last numbers, take less than 8 kB', () => {
@@ -61,7 +65,7 @@ test('a month of all reports of one account, and its last numbers, take less tha
   const records: Buffer[] = []
   for (let n = 1; n < POLLS; n++) {
     if (roll(100) >= CHANGED) continue
-    const at = pollAt(START, n)
+    const at = START + n * EVERY_MS
     const after = moved(readings, at, roll)
     const { record } = packPoll(after, changeBetween(readings, after, at, Number.POSITIVE_INFINITY))
     if (record !== undefined) records.push(record)

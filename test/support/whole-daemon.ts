@@ -3,21 +3,18 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Store } from '../../src/redis/connect.ts'
 import { createKeys, type Keys } from '../../src/redis/keys.ts'
-import { type Daemon, startDaemon, writeDaemonConfig } from '../support/daemon.ts'
-import { freePort } from '../support/fleet.ts'
-import { startRedis } from '../support/redis-server.ts'
-import { KEY } from './fleet-of-accounts.ts'
-import { cpuSecondsOf } from './process-cost.ts'
-
-export const ADMIN_TOKEN = 'the-admin-token-of-the-benchmark'
+import { type Daemon, startDaemon, writeDaemonConfig } from './daemon.ts'
+import { ADMIN_TOKEN, freePort } from './fleet.ts'
+import { KEY } from './many-accounts.ts'
+import { startRedis } from './redis-server.ts'
 
 /** A daemon as users run it, a process of its own, with a Redis of its own. */
 export interface WholeDaemon {
   readonly daemon: Daemon
   readonly store: Store
   readonly keys: Keys
-  /** CPU of all its threads so far, seconds. In steps of 10 ms: worth asking about seconds. Linux only. */
-  cpuSeconds(): number
+  readonly redisUrl: string
+  readonly pid: number
   /** A page or an answer of the API, as somebody who is signed in gets it. */
   ask(path: string): Promise<string>
   close(): Promise<void>
@@ -31,7 +28,7 @@ export async function startWholeDaemon(
   settings: Record<string, object>,
   { env = {}, isPersisted = false, seed }: { env?: Record<string, string>; isPersisted?: boolean; seed?: Seed } = {},
 ): Promise<WholeDaemon> {
-  const folder = mkdtempSync(join(tmpdir(), 'plimsoll-bench-'))
+  const folder = mkdtempSync(join(tmpdir(), 'plimsoll-whole-daemon-'))
   const redis = await startRedis(isPersisted ? folder : undefined)
   const [store, keys] = [redis.connect(), createKeys('plimsoll')]
   const port = await freePort()
@@ -46,7 +43,6 @@ export async function startWholeDaemon(
         ...settings.provider,
       },
       encryption: { keys: [{ id: KEY.id, key: KEY.key.toString('base64') }] },
-      http: { listen: `127.0.0.1:${port}`, publicUrl: `http://127.0.0.1:${port}`, adminToken: ADMIN_TOKEN },
       log: { level: 'info' },
     },
   })
@@ -56,8 +52,11 @@ export async function startWholeDaemon(
     throw error
   })
   return {
-    ...{ daemon, store, keys },
-    cpuSeconds: () => cpuSecondsOf(daemon.child.pid ?? 0),
+    daemon,
+    store,
+    keys,
+    redisUrl: redis.url,
+    pid: daemon.child.pid ?? 0,
     ask: async (path) => {
       const answer = await fetch(daemon.url + path, { headers: { authorization: `Bearer ${ADMIN_TOKEN}` } })
       const text = await answer.text()

@@ -5,13 +5,15 @@ import { dice, type Roll } from './dice.ts'
  * each kind. Ids and names differ from account to account, as real ones do, so that compression has no easy game; the
  * same account's are always the same.
  */
-export function reportsOf(hubId: number): { customProperties: object; associations: Record<string, object> } {
+export function reportsOf(hubId: number): { customProperties: CustomProperties; associations: Record<string, object> } {
   const roll = dice(hubId)
   return {
     customProperties: customProperties(roll),
     associations: Object.fromEntries(PAIRS.map((pair) => [pair, associations(roll)])),
   }
 }
+
+export type CustomProperties = ReturnType<typeof customProperties>
 
 const PAIRS = ['0-1/0-2', '0-2/0-1', '0-1/0-3', '0-3/0-1']
 const STANDARD_TYPES = [
@@ -27,7 +29,7 @@ const STANDARD_TYPES = [
 const OBJECT_TYPES = 25
 const SAMPLES = 10
 
-function customProperties(roll: Roll): object {
+function customProperties(roll: Roll) {
   const types = Array.from({ length: OBJECT_TYPES }, (_, n) => {
     const name = word(roll)
     const [objectTypeId, singularLabel, pluralLabel] = STANDARD_TYPES[n] ?? [

@@ -19,6 +19,8 @@ export interface Turn {
   obtainedAt: number
   expiresAt: number
   pollAt: number
+  /** Another moment than its token's life has it. */
+  refreshAt?: number
 }
 
 /** Accounts as a connect leaves them, one after the other: 100,000 take some five seconds. */
@@ -48,20 +50,23 @@ const MOVE_LIFE = `
 local generation, others = string.match(redis.call('GET', KEYS[1]), '^(%d+) %d+ %d+( .*)$')
 return redis.call('SET', KEYS[1], generation .. ' ' .. ARGV[1] .. ' ' .. ARGV[2] .. others)`
 
-/** Gives accounts other tokens' lives and other turns. */
+/** Gives accounts other tokens' lives and other turns; where there is none, the account stays as it is. */
 export async function plan(
   store: Store,
   keys: Keys,
-  accounts: { from: number; count: number; turn(place: number): Turn },
+  accounts: { from: number; count: number; turn(place: number): Turn | undefined },
 ): Promise<void> {
   const moveLife = String(await store.script('LOAD', MOVE_LIFE))
   await eachAccount(store, accounts, (commands, hubId) => {
-    const { obtainedAt, expiresAt, pollAt } = accounts.turn(hubId - FIRST_HUB_ID)
+    const turn = accounts.turn(hubId - FIRST_HUB_ID)
+    if (turn === undefined) return
+    const { obtainedAt, expiresAt, pollAt } = turn
+    const { dueAt } = planRefresh(hubId, { obtainedAt, expiresAt }, SHARES)
     const { due } = keys.partition(keys.partitionOf(hubId))
     const own = keys.account(hubId)
     commands.hset(own.account, { obtainedAt, expiresAt, refreshedAt: obtainedAt })
     commands.evalsha(moveLife, 1, own.access, obtainedAt, expiresAt)
-    commands.zadd(due.refresh, planRefresh(hubId, { obtainedAt, expiresAt }, SHARES).dueAt, hubId)
+    commands.zadd(due.refresh, turn.refreshAt ?? dueAt, hubId)
     commands.zadd(due.poll, pollAt, hubId)
   })
 }
@@ -82,17 +87,25 @@ export function domainOf(hubId: number): string {
   return `customer-${hubId}.example.com`
 }
 
+/** Tokens are as long as real ones and end with the account's id, so that a far side answers every account without knowing any. */
+const HUB_ID_LENGTH = 12
+const FILLER = 'A'.repeat(400 - 2 * HUB_ID_LENGTH - 2)
+
 export function refreshTokenOf(hubId: number): string {
-  return `na1-6f18f21e-a743-4509-b7fd-${String(hubId).padStart(12, '0')}`
+  return `na1-6f18f21e-a743-4509-b7fd-${twelve(hubId)}`
 }
 
-/** As long as a real one, and of the account. */
-export function accessTokenOf(hubId: number): string {
-  return `${'A'.repeat(387)}-${String(hubId).padStart(12, '0')}`
+/** `issue`: each new token of an account is another one. */
+export function accessTokenOf(hubId: number, issue = 0): string {
+  return `${FILLER}-${twelve(issue)}-${twelve(hubId)}`
 }
 
 export function hubIdIn(token: string): number {
-  return Number(token.slice(-12))
+  return Number(token.slice(-HUB_ID_LENGTH))
+}
+
+function twelve(value: number): string {
+  return String(value).padStart(HUB_ID_LENGTH, '0')
 }
 
 /** Adds the commands of each account, and sends those of many together. */
