@@ -1,3 +1,4 @@
+import { withHublets } from '../src/alerts/with-hublets.ts'
 import { type AfterAttempt, afterAttempt, GIVE_UP_AFTER } from '../src/delivery/after-attempt.ts'
 import { CLAIM_MS, type Delivery } from '../src/delivery/deliveries.ts'
 import type { AttemptOutcome, Recipients } from '../src/delivery/receiver.ts'
@@ -16,7 +17,7 @@ export interface StopSignals {
 
 export type DeliverWork = Pick<
   JobDeps,
-  'deliveries' | 'receivers' | 'turns' | 'queues' | 'metrics' | 'clock' | 'random' | 'log'
+  'store' | 'keys' | 'deliveries' | 'receivers' | 'turns' | 'queues' | 'metrics' | 'clock' | 'random' | 'log'
 >
 
 /** Attempts of one receiver under way at a time, unless it asks for less, and how many more may wait for their turn here. */
@@ -152,10 +153,15 @@ async function attempt(
   if (await deps.deliveries.isPausedAfter(delivery.receiver, takenAt)) return undefined
   const disabled = (await deps.deliveries.disabled())[delivery.receiver]
   if (disabled !== undefined) return { outcome: { outcome: 'disable', reason: disabled }, ms: null, address }
+  const { data } = delivery.message
+  const message = {
+    ...delivery.message,
+    data: { ...data, alerts: await withHublets(deps.store, deps.keys, data.alerts) },
+  }
   if (sinceTaken() > CLAIM_MS / 2) return undefined
   const startedAt = deps.clock.now()
   const outcome = await receiver
-    .send({ id: delivery.id, message: delivery.message, left: delivery.left, now: startedAt }, abandon)
+    .send({ id: delivery.id, message, left: delivery.left, now: startedAt }, abandon)
     .catch((error: unknown) => notSent(deps, error))
   const saysNothing = outcome.outcome === 'refuse' && outcome.ofAddressee === true
   return { outcome, ms: saysNothing ? null : Math.max(0, deps.clock.now() - startedAt), address }

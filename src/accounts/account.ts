@@ -10,6 +10,8 @@ export interface Account {
   hubId: number
   /** Empty where the provider doesn't send it. */
   hubDomain: string
+  /** Its data center at the provider, `eu1`. */
+  hublet?: string
   state: AccountState
   /** Installer of the app, as the provider names them. */
   user: string | null
@@ -101,6 +103,7 @@ export function readAccount(
     unreadable: kept === 'unreadable' ? [...unreadable, 'readings'] : unreadable,
     hubId,
     hubDomain: hash.hubDomain ?? '',
+    ...(hash.hublet && { hublet: hash.hublet }),
     state: (hash.state ?? listedIn) as AccountState,
     user: hash.user ?? null,
     contact: hash.contact ?? null,

@@ -236,8 +236,8 @@ type Whose = Identity | TokenOwner
 
 function fieldsOf(whose: Whose): Record<string, string> {
   if (!('driftMs' in whose)) return { metadataDue: '1', tokenDriftMs: '' }
-  const { hubDomain = '', user = '', driftMs } = whose
-  return { hubDomain, user, tokenDriftMs: String(driftMs ?? '') }
+  const { hubDomain = '', hublet = '', user = '', driftMs } = whose
+  return { hubDomain, hublet, user, tokenDriftMs: String(driftMs ?? '') }
 }
 
 interface Connecting {

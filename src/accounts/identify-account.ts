@@ -1,6 +1,7 @@
 import { opensLimits } from '../provider/dialects.ts'
 import { stepJson } from '../redis/steps.ts'
 import type { InFlight } from '../runtime/concurrency.ts'
+import { defined } from '../runtime/defined.ts'
 import type { TokenEndpoint } from '../tokens/endpoint/token-endpoint.ts'
 import { planRefresh } from '../tokens/plan-refresh.ts'
 import { readAccess } from '../tokens/stored-access.ts'
@@ -53,7 +54,7 @@ export async function identifyAccount(
   if (result.value.hubId !== hubId) return refuse(deps, hubId, account, result.value.hubId)
 
   const now = deps.clock.now()
-  const { scopes, user, times, driftMs, hubDomain = account.hubDomain } = result.value
+  const { scopes, user, hublet, times, driftMs, hubDomain = account.hubDomain } = result.value
   const alerts = deps.announceScopes({
     ...{ hubId, hubDomain, scopes, opensLimits: opensLimits(scopes), now },
     pollAlert: account.alertStates.poll ?? '',
@@ -61,7 +62,7 @@ export async function identifyAccount(
   const is = await deps.store.storeMetadata(
     deps.keys.own(hubId),
     ...[hubId, now, account.generation, scopes.join(' ')],
-    stepJson({ hubDomain, ...(user === undefined ? {} : { user }), tokenDriftMs: String(driftMs ?? '') }),
+    stepJson({ hubDomain, ...defined({ user, hublet }), tokenDriftMs: String(driftMs ?? '') }),
     ...[times.expiresAt, planRefresh(hubId, times, deps.settings).dueAt],
     stepJson(alerts),
   )

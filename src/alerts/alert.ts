@@ -64,7 +64,8 @@ export interface Alert {
   rule: string
   /** Set for poll, fleet and delivery alerts, and for token alerts about an imported token of another account, or an unread answer. */
   cause?: 'foreign' | 'unreadable-answer' | PollCause | FleetCause | ReceiverCause
-  account?: { hubId: number; hubDomain: string }
+  /** `hublet`: its data center, for links to its records; looked up where they are made (`withHublets`), never stored or sent. */
+  account?: { hubId: number; hubDomain: string; hublet?: string }
   series?: { metric: string; objectTypeId?: string; label?: string; from?: string; to?: string }
   usage?: number
   limit?: number

@@ -29,6 +29,8 @@ export type TokenOwner = Pick<TokenMetadata, 'hubId' | 'scopes'>
 export interface TokenMetadata {
   hubId: number
   hubDomain: string | undefined
+  /** Data center of the account, `eu1`; not every answer has it. */
+  hublet?: string
   user: string | undefined
   scopes: string[]
   /** Remaining life of the token, ms, in whole seconds; not every provider sends it. */
@@ -113,10 +115,18 @@ export function readMetadata(json: unknown): TokenMetadata {
   return {
     hubId,
     hubDomain: optionalWords(answer, 'hub_domain'),
+    ...readHublet(answer.signed_access_token),
     user: optionalWords(answer, 'user'),
     scopes: boundedScopes(scopes),
     lifeLeftMs: readLifeLeft(answer.expires_in),
   }
+}
+
+/** It becomes part of a host name. */
+function readHublet(signed: unknown): Pick<TokenMetadata, 'hublet'> {
+  if (typeof signed !== 'object' || signed === null || !('hublet' in signed)) return {}
+  const { hublet } = signed
+  return typeof hublet === 'string' && /^[a-z]{2}\d{1,2}$/.test(hublet) ? { hublet } : {}
 }
 
 function optionalWords(answer: JsonObject, field: string): string | undefined {

@@ -3,10 +3,16 @@ const HOST = 'app(?:-[a-z0-9]+)?\\.hubspot\\.com'
 const SITE = new RegExp(`^${HOST}$`)
 const ON_SITE = new RegExp(`^https://${HOST}(?:[/?#][\\x21-\\x5b\\x5d-\\x7e]*)?$`)
 
-/** The provider's site, for links to it; undefined where the app is installed from another host, such as a stand-in. */
-export function crmSite(installUrl: string): string | undefined {
+/**
+ * The provider's site, for links to it; undefined where the app is installed from another host, such as a stand-in. `hublet`: the
+ * data center of an account, where it is known; else it is taken to be that of the install page.
+ */
+export function crmSite(installUrl: string, hublet: string | undefined): string | undefined {
   const { protocol, hostname, origin } = new URL(installUrl)
-  return protocol === 'https:' && SITE.test(hostname) ? origin : undefined
+  if (protocol !== 'https:' || !SITE.test(hostname)) return undefined
+  if (hublet === undefined) return origin
+  const host = hublet === 'na1' ? 'app.hubspot.com' : `app-${hublet}.hubspot.com`
+  return SITE.test(host) ? `https://${host}` : origin
 }
 
 /**

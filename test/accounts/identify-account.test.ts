@@ -30,13 +30,13 @@ async function unread(ask: ProviderClient['metadata'], hubIds = [HUB]) {
 
 describe('the metadata of an imported account', () => {
   test('is stored: domain, user, scopes; the mark goes', async () => {
-    const one = await unread(async () => metadata({ scopes: ['oauth', 'tickets'], lifeLeftMs: LIFE }))
+    const one = await unread(async () => metadata({ scopes: ['oauth', 'tickets'], hublet: 'eu1', lifeLeftMs: LIFE }))
     expect(await one.isDue()).toBe(true)
     expect(await one.read()).toEqual({ is: 'stored', alerted: false })
     expect(one.provider.calls).toEqual([['metadata', 'access-1']])
     expect(await one.isDue()).toBe(false)
     expect(await one.registry.get(HUB)).toMatchObject({
-      ...{ hubDomain: 'acme.example.com', user: 'ada@acme.example.com', state: 'active' },
+      ...{ hubDomain: 'acme.example.com', hublet: 'eu1', user: 'ada@acme.example.com', state: 'active' },
       token: { generation: 1, driftMs: null },
     })
     expect(await one.registry.grantedScopes(HUB)).toEqual(['oauth', 'tickets'])

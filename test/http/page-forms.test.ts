@@ -258,11 +258,13 @@ describe('the buttons of an account', () => {
       optionalScopes: [],
       marketplaceInstall: false,
     }
-    const { page, ask } = await openPage({ install: { ...install, installUrl } })
+    const { page, ask, steps, keys } = await openPage({ install: { ...install, installUrl } })
     const text = await page()
     expect(text).toContain('<a class="button" href="https://app-eu1.hubspot.com/contacts/7" rel="noreferrer">')
     const [, link = ''] = /id="reconnect" value="http:\/\/127\.0\.0\.1([^"]+)"/.exec(text) ?? []
     expect((await ask('GET', link.replaceAll('&amp;', '&'))).status).toBe(302)
+    await steps.hset(keys.account(7).account, 'hublet', 'na2')
+    expect(await page()).toContain('<a class="button" href="https://app-na2.hubspot.com/contacts/7" rel="noreferrer">')
     expect(await (await openPage()).page()).not.toContain('Open in CRM')
   })
 })

@@ -2,11 +2,14 @@ import type { SMTPServerOptions } from 'smtp-server'
 import { expect, onTestFinished, test } from 'vitest'
 import { deliver } from '../../jobs/deliver.ts'
 import { sweepReceivers } from '../../jobs/sweep-receivers.ts'
+import type { Message } from '../../src/alerts/alert.ts'
 import { testMessage } from '../../src/alerts/kinds/delivery-alert.ts'
 import { decodeEntry } from '../../src/alerts/outbox.ts'
 import type { Receiver } from '../../src/delivery/receiver.ts'
+import { plimsollBody } from '../../src/delivery/receivers/webhook/plimsoll.ts'
 import { receiverStatus, receiverText } from '../../src/views/deliveries.ts'
 import { reply, startMailServer } from '../delivery/email/mail-server.ts'
+import { aMessage, anAtLimitAlert } from '../delivery/example-messages.ts'
 import { aFarSide, answers, openReceiver } from '../delivery/receivers/far-side.ts'
 import { worldOfFile } from '../support/world.ts'
 
@@ -47,9 +50,9 @@ async function open(options: SMTPServerOptions, settings: Record<string, unknown
   await sweep()
   return {
     ...{ server, clock, store, keys, deliveries, reload, sweep },
-    post: async () => {
+    post: async (given: Message = testMessage('ops', clock.now(), 'https://plimsoll.example.com/deliveries')) => {
       const id = `msg_${++count}`
-      const message = JSON.stringify(testMessage('ops', clock.now(), 'https://plimsoll.example.com/deliveries'))
+      const message = JSON.stringify(given)
       await store.hset(keys.delivery.delivery(id), { receiver: 'ops', message, createdAt: clock.now(), attempts: 0 })
       await store.zadd(keys.delivery.deliveriesDue, clock.now(), id)
       return id
@@ -80,6 +83,19 @@ async function open(options: SMTPServerOptions, settings: Record<string, unknown
 
 const TO = ['a@example.com', 'Boss <boss@example.com>', 'c@example.com']
 const recipientsOf = (arrived: readonly { recipients: string[] }[]) => arrived.map(({ recipients }) => recipients)
+
+test('records of an account lead to the site of its data center, and to that of the install page where it is not known', async () => {
+  const one = await open({})
+  await one.store.hset(one.keys.account(2).account, 'hublet', 'eu1')
+  const alerts = [1, 2].map((hubId) => anAtLimitAlert({ account: { hubId, hubDomain: `acme-${hubId}.example.com` } }))
+  await one.post(aMessage(alerts))
+  await one.live(MINUTE)
+  const [text = ''] = one.server.arrived.map(({ mail }) => mail.html)
+  expect(text).toContain('https://app.hubspot.com/contacts/1/record/0-1/1201"')
+  expect(text).toContain('https://app-eu1.hubspot.com/contacts/2/record/0-1/1201"')
+  const sent = aMessage([anAtLimitAlert({ account: { hubId: 2, hubDomain: '', hublet: 'eu1' } })])
+  expect(plimsollBody(sent)).not.toContain('hublet')
+})
 
 test('a recipient who is put off gets the mail later, alone; the others do not get it twice', async () => {
   const seen = new Set<string>()

@@ -99,7 +99,7 @@ export function alertParts(
         },
       } satisfies PollWork,
       sending: {
-        ...{ clock, log, deliveries, queues, metrics: deps.metrics, random: () => 0.5, turns },
+        ...{ store, keys, clock, log, deliveries, queues, metrics: deps.metrics, random: () => 0.5, turns },
         clockWatch: new ClockWatch(clock),
         receivers: new Map([...receivers].map(([name, receiver]) => [name, receiver.clientFor(world, process)])),
         sending: {

@@ -52,7 +52,7 @@ function describeRecord(
 ): DescribedRecord {
   const name = labelOf(label)
   const hasPage = account !== undefined && series?.from !== undefined
-  const url = hasPage ? safeUrl(pageOf?.(account.hubId, series.from ?? '', objectId)) : undefined
+  const url = hasPage ? safeUrl(pageOf?.(account, series.from ?? '', objectId)) : undefined
   return {
     ...(name !== undefined && { label: name }),
     id: String(objectId),

@@ -61,19 +61,23 @@ export function wantsReconnect({
   return kind === 'poll' && (cause === 'scopes' || cause === 'unauthorized')
 }
 
-export type RecordPage = (hubId: number, objectTypeId: string, objectId: number | string) => string | undefined
+export type RecordPage = (
+  account: NonNullable<Alert['account']>,
+  objectTypeId: string,
+  objectId: number | string,
+) => string | undefined
 
 /**
  * The provider's page of a record, as its API names it in the `url` of an object
  * (https://developers.hubspot.com/docs/guides/crm/using-object-apis).
  */
 export function recordPages(installUrl: string): RecordPage {
-  const site = crmSite(installUrl)
-  if (site === undefined) return () => undefined
-  return (hubId, objectTypeId, objectId) =>
-    /^\d{1,4}-\d{1,15}$/.test(objectTypeId) && [hubId, objectId].every((id) => /^[1-9]\d{0,19}$/.test(String(id)))
-      ? `${site}/contacts/${hubId}/record/${objectTypeId}/${objectId}`
-      : undefined
+  return ({ hubId, hublet }, objectTypeId, objectId) => {
+    const site = crmSite(installUrl, hublet)
+    const isPage =
+      /^\d{1,4}-\d{1,15}$/.test(objectTypeId) && [hubId, objectId].every((id) => /^[1-9]\d{0,19}$/.test(String(id)))
+    return site !== undefined && isPage ? `${site}/contacts/${hubId}/record/${objectTypeId}/${objectId}` : undefined
+  }
 }
 
 /** Only addresses that a browser opens: names from outside may be part of one. */

@@ -13,12 +13,13 @@ const METADATA = {
   user_id: 789,
   expires_in: 1754,
   token_type: 'access',
-  signed_access_token: { expiresAt: 1_763_719_200_000, hubId: 123, trialScopes: '', isUserLevel: false },
+  signed_access_token: { expiresAt: 1_763_719_200_000, hubId: 123, hublet: 'eu1', trialScopes: '', isUserLevel: false },
 }
 
 const READ = {
   hubId: 123,
   hubDomain: 'acme.example.com',
+  hublet: 'eu1',
   user: 'ada@acme.example.com',
   scopes: ['oauth', 'crm.objects.contacts.read'],
   lifeLeftMs: 1_754_000,
@@ -58,6 +59,7 @@ export const metadata: ContractCase[] = [
       expect(good(await client.metadata(access))).toEqual({
         hubId: HUB,
         hubDomain: 'acme-01.example.com',
+        hublet: 'na1',
         user: 'admin@acme-01.example.com',
         scopes: ['oauth', 'crm.objects.contacts.read'],
         lifeLeftMs: expect.closeTo(1_800_000, -4),
@@ -72,7 +74,7 @@ export const metadata: ContractCase[] = [
     says: 'metadata of which only the account and its scopes are there is enough',
     run: async (contract) => {
       const { hub_id, scopes } = METADATA
-      const read = { ...READ, hubDomain: undefined, user: undefined, lifeLeftMs: undefined }
+      const read = { ...READ, hubDomain: undefined, hublet: undefined, user: undefined, lifeLeftMs: undefined }
       expect(good(await metadataAnswered(contract, { hub_id, scopes }))).toEqual(read)
     },
   },

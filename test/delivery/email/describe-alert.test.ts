@@ -103,11 +103,23 @@ describe('records', () => {
     ['https://app.hubspot.com/oauth/authorize', '0-1', 1.5],
     ['https://app.hubspot.com/oauth/authorize', '0-1', -1],
   ])('have no link where nobody knows that there is such a page: %s, %s, %d', (installUrl, type, id) => {
-    expect(recordPages(installUrl)(123, type, id)).toBeUndefined()
+    expect(recordPages(installUrl)({ hubId: 123, hubDomain: '' }, type, id)).toBeUndefined()
+  })
+
+  test.each([
+    ['eu1', 'app-eu1'],
+    ['na1', 'app'],
+    ['na2', 'app-na2'],
+    ['x.evil/', 'app-ap1'],
+  ])('of an account in data center %s lead to %s', (hublet, host) => {
+    const page = recordPages('https://app-ap1.hubspot.com/oauth/authorize')
+    expect(page({ hubId: 1, hubDomain: '', hublet }, '0-1', 3)).toBe(
+      `https://${host}.hubspot.com/contacts/1/record/0-1/3`,
+    )
   })
 
   test('of accounts that live elsewhere lead there', () => {
-    expect(recordPages('https://app-eu1.hubspot.com/oauth/authorize')(1, '2-77', 3)).toBe(
+    expect(recordPages('https://app-eu1.hubspot.com/oauth/authorize')({ hubId: 1, hubDomain: '' }, '2-77', 3)).toBe(
       'https://app-eu1.hubspot.com/contacts/1/record/2-77/3',
     )
   })

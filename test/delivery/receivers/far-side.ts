@@ -5,6 +5,7 @@ import { text } from 'node:stream/consumers'
 import { expect, onTestFinished } from 'vitest'
 import * as z from 'zod'
 import type { Message } from '../../../src/alerts/alert.ts'
+import { recordPages } from '../../../src/delivery/describe/mail-links.ts'
 import { openReceiver as openOne, RECEIVER_SETTINGS } from '../../../src/delivery/receivers/all-receivers.ts'
 import { aMessage, NOW } from '../example-messages.ts'
 
@@ -41,7 +42,11 @@ export const never = new AbortController().signal
 /** A receiver with these settings, which are parsed as those of a config are; the caller closes it. */
 export function openReceiver(given: { type: string } & Record<string, unknown>) {
   const parsed = settings.parse(given)
-  const links = { open: ({ id }: { id: string }) => `${HOME}alerts/${id}`, acknowledge: () => `${HOME}acknowledge?s=1` }
+  const links = {
+    open: ({ id }: { id: string }) => `${HOME}alerts/${id}`,
+    acknowledge: () => `${HOME}acknowledge?s=1`,
+    record: recordPages('https://app.hubspot.com/oauth/authorize'),
+  }
   return openOne(parsed, { receiver: 'ops', home: HOME, groupBy: ['account'], links })
 }
 

@@ -109,7 +109,7 @@ function actions(
 ): Html {
   const { hubId } = account
   const path = `/accounts/${hubId}`
-  const site = crmSite(deps.install.installUrl)
+  const site = crmSite(deps.install.installUrl, account.hublet)
   const crm = site && html`<a class="button" href="${site}/contacts/${hubId}" rel="noreferrer">Open in CRM</a>`
   if (token === undefined) return html`<div class="buttons">${crm}</div>`
   const send = (what: string, text: string) =>

@@ -4,6 +4,7 @@ import { findAlert, findAlertOf } from '../../../alerts/acknowledge.ts'
 import { type Alert, alertOfTransition } from '../../../alerts/alert.ts'
 import { linkCommand } from '../../../alerts/kinds/notified-alert.ts'
 import { type OpenAlert, type OpenState, readOpenAlerts, subjectOf } from '../../../alerts/open-alerts.ts'
+import { withHublets } from '../../../alerts/with-hublets.ts'
 import { type DescribedAlert, describeAlert } from '../../../delivery/describe/describe-alert.ts'
 import type { DescribedRecords } from '../../../delivery/describe/describe-records.ts'
 import { type MailLinks, RECONNECT } from '../../../delivery/describe/mail-links.ts'
@@ -51,7 +52,8 @@ export async function showAlert(deps: WebDeps, request: FastifyRequest): Promise
   const about = await aboutAlert(deps, open, range)
   const current = await alertNow(deps, asked, { last: transitions[0]?.alert, records: about.records }, now)
   if (current === undefined) throw notOpen(id)
-  const described = describeAlert(current, now, linksFor(deps, request))
+  const [linked = current] = await withHublets(deps.store, deps.keys, [current])
+  const described = describeAlert(linked, now, linksFor(deps, request))
   const body = html`<p class="verdict ${open.level}">${happenedText(described, open)}</p>
 ${buttons(deps, request, described, open)}
 ${acknowledgement(request, alert)}
