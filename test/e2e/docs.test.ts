@@ -64,8 +64,10 @@ afterAll(async () => {
 
 /** The README's, but for where the provider and this machine are. */
 async function smallestConfig(): Promise<string> {
-  const block = BLOCKS.find(({ path, kind }) => path === 'README.md' && kind === 'yaml')
-  const config = parse(block?.text ?? '')
+  const written = BLOCKS.filter(({ path }) => path === 'README.md').map(({ text }) =>
+    /<<'END'\n(.*)\nEND\n/s.exec(text),
+  )
+  const config = parse(written.find((found) => found !== null)?.[1] ?? '')
   const port = await freePort()
   config.provider = { ...config.provider, baseUrl: sandbox.url, installUrl: `${sandbox.url}/oauth/authorize` }
   config.http = { publicUrl: `http://127.0.0.1:${port}`, listen: `127.0.0.1:${port}`, adminToken: ADMIN_TOKEN }

@@ -138,9 +138,10 @@ describe('the guide of the API', () => {
   test('every command of the guide works, one after the other, and answers what the guide says', async () => {
     const { code, out, err } = await run('bash', ['-euo', 'pipefail', '-c', script], scene.folder)
     expect({ code, err }, out).toEqual({ code: 0, err: expect.any(String) })
-    const [status, list, problem, done, told, token, history, schemas] = out
+    const [help, status, list, problem, done, told, token, history, schemas] = out
       .split('\n=====\n')
       .map((part) => part.trim())
+    expect(help).toContain('Usage: plimsoll accounts history')
     expect(JSON.parse(status ?? '')).toMatchObject({ accounts: { total: 1 } })
     expect(list).toBe('1234567 active')
     expect(JSON.parse(problem ?? '')).toEqual(JSON.parse(blocks('json')[0] ?? ''))
