@@ -32,7 +32,7 @@ test('a daemon shows the brand of its config to customers, and sends them on, si
     '<img class="logo" src="/assets/logo" alt="Example App">',
   )
   expect(await page('/assets/logo')).toBe(SVG)
-  expect(await page('/assets/brand.css')).toContain('--accent: #0b6e4f')
+  expect(await page('/assets/brand.css')).toContain('border-top: 0.4rem solid #0b6e4f')
 
   const { status, headers } = await connectAccount(daemon.url, 1_000_001)
   expect(status).toBe(302)
