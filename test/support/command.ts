@@ -31,7 +31,13 @@ export function begin(command: string, args: readonly string[], cwd: string, env
   const said = { out: '', err: '' }
   child.stdout.on('data', (data) => (said.out += data))
   child.stderr.on('data', (data) => (said.err += data))
-  const ended = once(child, 'close').then(([code]): Ran => ({ ...said, code: code as number | null }))
+  const ended = once(child, 'close').then(
+    ([code]): Ran => ({
+      out: said.out,
+      err: withoutProgress(said.err),
+      code: code as number | null,
+    }),
+  )
   return { said, ended }
 }
 
@@ -43,7 +49,15 @@ export async function plimsollHere(args: readonly string[], cwd: string, more: P
     out: (text) => (ran.out += text),
     err: (text) => (ran.err += text),
   })
-  return { ...ran, code }
+  return { out: ran.out, err: withoutProgress(ran.err), code }
+}
+
+/** What is left where the machine is fast enough: lines of progress come from two seconds of work on. */
+function withoutProgress(err: string): string {
+  return err.replaceAll(
+    /^(?!plimsoll:)[\w -]+(, [^,\n]+ so far|: [\d,]+( of [\d,]+)?(, [\d,]+\/(s|min))?(, [^,\n]+ left)?)\n/gm,
+    '',
+  )
 }
 
 /** What a command sees of the world in a test: no terminal, nothing piped in, and `text()` is all that it said. */

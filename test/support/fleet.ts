@@ -144,7 +144,7 @@ export function customProperties(overallUsage: number, overallLimit = 1000): obj
 export async function eventually<T>(
   what: string,
   look: () => Promise<T | undefined | false>,
-  deadlineMs = 60_000,
+  deadlineMs = 300_000,
 ): Promise<T> {
   const end = Date.now() + deadlineMs
   for (;;) {
