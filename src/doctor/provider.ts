@@ -1,5 +1,6 @@
+import { CallError } from '../provider/call-error.ts'
 import { type DialectName, endOf } from '../provider/dialects.ts'
-import { CallError, createHttpClient, type HttpResponse } from '../provider/http.ts'
+import { createHttpClient, type HttpResponse } from '../provider/http.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { nameOfProxy, type ProxyFor } from '../runtime/outgoing-proxy.ts'
 import { type Finding, fail, ok, warn } from './check.ts'

@@ -1,6 +1,7 @@
 import { retryAfterMs } from '../runtime/retry-after.ts'
+import { CallError } from './call-error.ts'
 import { type FailureClass, OTHER_DATA_CENTER, type ProviderFailure } from './failure.ts'
-import { CallError, type HttpResponse } from './http.ts'
+import type { HttpResponse } from './http.ts'
 import { asObject, type JsonObject, optionalString, parseJson, UnreadableError } from './read.ts'
 
 /** Which family of endpoints answered: they use different words for the same number. */

@@ -4,6 +4,7 @@ import type { ProxyFor } from '../runtime/outgoing-proxy.ts'
 import { Secret, withoutSecrets } from '../runtime/secret.ts'
 import { mayHoldTokens, readMetadata, readTokenAnswer, type TokenAnswer, type TokenMetadata } from './answers.ts'
 import { MAX_ANSWER_BYTES } from './bounds.ts'
+import { CallError } from './call-error.ts'
 import {
   classifyAnswer,
   classifyError,
@@ -23,7 +24,7 @@ import {
   readAccountBucket,
   type UnreadAnswer,
 } from './failure.ts'
-import { CallError, createHttpClient, type HttpClient, type HttpRequest, type HttpResponse } from './http.ts'
+import { createHttpClient, type HttpClient, type HttpRequest, type HttpResponse } from './http.ts'
 import { ClockSkew, classOfError, classOfStatus, type ObservedCall } from './observed-call.ts'
 import { parseJson, UnreadableError } from './read.ts'
 

@@ -5,6 +5,7 @@ import Pool from 'undici/lib/dispatcher/pool.js'
 import { failureThrough, type OutgoingProxy, openThrough, type ProxyFor } from '../runtime/outgoing-proxy.ts'
 import { type OneUnderWay, UnderWay } from '../runtime/under-way.ts'
 import { plainBody, TooLargeError } from './body.ts'
+import { CallError } from './call-error.ts'
 
 /**
  * Rules of one call, for all endpoints: one connection pool with HTTP/1.1 keep-alive, a deadline that covers everything
@@ -24,16 +25,6 @@ export interface HttpResponse {
   status: number
   headers: Record<string, string | string[] | undefined>
   body: Buffer
-}
-
-/** Why there is no answer. */
-export class CallError extends Error {
-  readonly code: string
-
-  constructor(code: string, message: string) {
-    super(message)
-    this.code = code
-  }
 }
 
 export interface HttpClient {

@@ -1,4 +1,4 @@
-import { CallError } from './http.ts'
+import { CallError } from './call-error.ts'
 
 /** The endpoints of tokens; those of limits have the names of their reports. */
 export const TOKEN_ENDPOINTS = ['token', 'metadata', 'delete'] as const
