@@ -17,7 +17,7 @@ let config: string
 let hubIds: number[]
 
 beforeAll(async () => {
-  scene = await openScene({ accounts: 6, rotateRefreshTokens: false })
+  scene = await openScene({ accounts: 6, rotateRefreshTokens: false, tokenLifetimeMs: 120_000 })
   daemon = await scene.daemon()
   config = await scene.configFile()
   hubIds = await hubIdsOf(scene.sandbox.url)

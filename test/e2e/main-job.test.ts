@@ -138,7 +138,7 @@ test('an uninstall closes what is open, deletes the refresh token at the provide
   expect(answer.status).toBe(202)
   await eventually('deletion at the provider', async () => {
     const deleted = (await journalOf(sandbox.url)).filter(({ endpoint }) => endpoint === 'delete')
-    return deleted.some((entry) => entry.hubId === hubId && entry.status === 204)
+    return deleted.some((entry) => entry.hubId === hubId && entry.status === 200)
   })
   await eventually('the alert closed', async () => (await toldAbout(hubId)).at(-1)?.reason === 'uninstalled')
   const state = () => getJson<{ state: string; token: unknown }>(`${daemon.url}/api/v1/accounts/${hubId}`)

@@ -64,7 +64,8 @@ beforeAll(async () => {
       sumOf(text, 'plimsoll_deliveries_total', 'outcome="delivered"'),
       sumOf(text, 'plimsoll_http_requests_total', 'route="/metrics"'),
     ]
-    return wanted.every((count) => count > 0)
+    // Left out while Redis is slow.
+    return wanted.every((count) => count > 0) && text.includes('\nplimsoll_queue_jobs{')
   })
   metrics = readExposition(text)
 })

@@ -135,11 +135,11 @@ describe('text of strangers', () => {
     await scene.close()
   })
 
-  /** Its log as it is told to write it. Waits until it has connected these accounts. */
+  /** Its log as it is told to write it. Waits until it has connected these accounts: v1 names their domains at once. */
   async function daemonThatConnects(hubIds: readonly number[], log: object): Promise<string> {
     const port = await freePort()
     const listen = { listen: `127.0.0.1:${port}`, publicUrl: `http://127.0.0.1:${port}` }
-    const daemon = spawnDaemon(await scene.configFile({ log, http: listen }))
+    const daemon = spawnDaemon(await scene.configFile({ log, http: listen, provider: { api: 'v1' } }))
     daemons.push(daemon)
     await daemon.line(/at work/, 0)
     for (const hubId of hubIds) await connectAccount(listen.publicUrl, hubId)
