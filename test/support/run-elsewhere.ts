@@ -7,6 +7,9 @@ export const RUN_ELSEWHERE: Record<string, string> = {
   'npm run simulate -- --minutes 30': 'test/e2e/simulate.test.ts',
   'npm run simulate -- --mix "lost answers" --seed 30': 'test/e2e/simulate.test.ts',
   'npm run demo': 'test/e2e/demo.test.ts',
+  // Every set-up runs it.
+  'npm ci': 'config/setup/setup.mjs',
+  'kill -HUP PID': 'test/e2e/reload.test.ts',
   'npm pack': 'test/e2e/installed-package.test.ts',
   'npm install ./plimsoll-*.tgz': 'test/e2e/installed-package.test.ts',
   'npx plimsoll demo': 'test/e2e/installed-package.test.ts',
@@ -17,7 +20,6 @@ export const RUN_ELSEWHERE: Record<string, string> = {
   'plimsoll accounts uninstall 1234567 --wait': 'test/e2e/command-line.test.ts',
   'plimsoll start --repair': 'test/faults/full-disk.test.ts',
   'plimsoll doctor': 'test/e2e/doctor.test.ts',
-  'plimsoll init': 'test/cli/init.test.ts',
   'plimsoll alerts ack ALERT_ID': 'test/cli/alerts-silence.test.ts',
   'plimsoll alerts unack ALERT_ID': 'test/cli/json-shapes.test.ts',
   'plimsoll alerts unsilence SILENCE_ID': 'test/cli/alerts-silence.test.ts',
@@ -25,8 +27,6 @@ export const RUN_ELSEWHERE: Record<string, string> = {
   'plimsoll accounts import fleet.csv': 'test/e2e/import.test.ts',
   'plimsoll check': 'test/cli/check.test.ts',
   'plimsoll thresholds plan new.yaml': 'test/cli/thresholds-plan.test.ts',
-  'plimsoll config check FILE': 'test/e2e/command-line.test.ts',
-  'plimsoll sandbox --token-lifetime 20s': 'test/e2e/demo.test.ts',
   'npm run bench': 'test/e2e/bench.test.ts',
   'npm run bench -- P1': 'test/e2e/bench.test.ts',
   'npm run -s bench -- --json': 'test/e2e/bench.test.ts',
@@ -35,10 +35,12 @@ export const RUN_ELSEWHERE: Record<string, string> = {
   'npm run screenshots -- FOLDER': 'package.json',
   // What it does is this run and two programs.
   'npm run check': 'package.json',
+  'npm run rules': 'package.json',
+  // It rewrites a file of the repository.
+  'npm run rules -- --lower': 'test/rules/README.md',
   'npm run nightly': 'package.json',
   // The form of the others.
   'npm run ...': 'package.json',
-  'plimsoll ...': 'package.json',
 }
 
 /** Documents, or parts of them, that a test of their own follows from the first command to the last. */
