@@ -154,7 +154,10 @@ function decideAnew(rules: PollRules, poll: MadePoll & Anew, known: Known): Deci
   const after: Watch = {
     ...watch,
     ...troublesAfter(watch, outcome, now),
-    ...{ bucket: known.bucket, calls: known.calls, changedAt, turn: shortTurn(next.plan) },
+    bucket: known.bucket,
+    calls: known.calls,
+    changedAt,
+    turn: shortTurn(next.plan),
     polledAt: outcome.readAnything ? at : watch.polledAt,
     typesLeftOut: typesLeftOut(watch, read),
     gaps: gapsAfter(watch.gaps, read),
@@ -176,7 +179,10 @@ function decideAnew(rules: PollRules, poll: MadePoll & Anew, known: Known): Deci
       readings: found === undefined ? begun.readings.packed : found.packed.readings,
       watch: after,
       more: {
-        ...{ alerts, record: found?.packed.record, samples: records.write, parkedUntil: parked.until },
+        alerts,
+        record: found?.packed.record,
+        samples: records.write,
+        parkedUntil: parked.until,
         nearness: found && nearnessOf(found, begun, at),
         failingSince: failingSinceAfter(watch, after),
         isBlocked: after.blocked?.what === 'all' ? true : undefined,
@@ -351,7 +357,12 @@ function pollAlertWrites(
   const { hubId, begun, outcome } = poll
   const { hubDomain, alertStates, watch } = begun
   return rules.announcePoll({
-    ...{ hubId, hubDomain, outcome, now, failing: watch.failing, blocked: watch.blocked },
+    hubId,
+    hubDomain,
+    outcome,
+    now,
+    failing: watch.failing,
+    blocked: watch.blocked,
     pollAlert: alertStates.poll ?? '',
     failsForLong: failsForLong(rules, poll, now),
     ...(refreshes && { refreshes }),

@@ -95,8 +95,15 @@ async function mail(
   const { reconnectMail, deliveriesDue, delivery } = keys.delivery
   const id = `msg_${randomBytes(12).toString('hex')}`
   const planned = await store.planReconnectMail(
-    ...[reconnectMail(hubId), deliveriesDue, delivery(id)],
-    ...[now, everyMs, id, receiver, JSON.stringify(message), REMEMBERED_MS],
+    reconnectMail(hubId),
+    deliveriesDue,
+    delivery(id),
+    now,
+    everyMs,
+    id,
+    receiver,
+    JSON.stringify(message),
+    REMEMBERED_MS,
   )
   if (planned !== 'planned') return
   log.info(

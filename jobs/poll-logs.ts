@@ -33,8 +33,10 @@ export function linesOfTypes(hubId: number, before: Readings | undefined, after:
   const { appeared, disappeared } = typeChanges(before, after)
   if (appeared.length + disappeared.length === 0) return []
   const fields = {
-    ...{ appeared: appeared.length, disappeared: disappeared.length },
-    ...{ appearedIds: named(appeared), disappearedIds: named(disappeared) },
+    appeared: appeared.length,
+    disappeared: disappeared.length,
+    appearedIds: named(appeared),
+    disappearedIds: named(disappeared),
   }
   return [['info', { code: 'poll.types-changed', hubId, ...fields }, 'object types appeared or disappeared']]
 }

@@ -36,8 +36,15 @@ const KEPT_MS = 30 * 86_400_000
 
 /** Types of an account's keys. */
 const TYPES: Readonly<Record<KeyName, 'hash' | 'string' | 'list'>> = {
-  ...{ account: 'hash', tokens: 'hash', alerts: 'hash', history: 'list' },
-  ...{ access: 'string', watch: 'string', samples: 'string', forecast: 'string', paused: 'string' },
+  account: 'hash',
+  tokens: 'hash',
+  alerts: 'hash',
+  history: 'list',
+  access: 'string',
+  watch: 'string',
+  samples: 'string',
+  forecast: 'string',
+  paused: 'string',
 }
 
 /** Checks whether a key's value can be read, where its type is right. Fields of the hashes are reported one by one. */
@@ -95,7 +102,7 @@ export async function repairAccount(deps: RepairWork, hubId: number): Promise<vo
   const stored = found.keys.includes('watch') ? null : await store.getBuffer(keys.account(hubId).watch)
   const { watch, readings } = stored === null ? { watch: NEW_WATCH, readings: undefined } : decodeWatch(stored)
   const after = isPolled ? encodeWatch({ ...watch, failing }, readings) : ''
-  await store.repairAccount(keys.own(hubId), ...[hubId, now, stepJson(repaired), stored ?? '', after])
+  await store.repairAccount(keys.own(hubId), hubId, now, stepJson(repaired), stored ?? '', after)
   log.error({ code: 'account.unreadable', hubId, unreadable: all }, what)
   await Promise.all([queues.wake('alerts', now), queues.wake('poll-limits', now)])
 }

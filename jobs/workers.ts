@@ -87,7 +87,9 @@ function openWorker<T>(
   const processor: Processor<T, void> = ({ data }: Job<T, void>) =>
     movement.watch(name, () => inForce.run((now) => work(now, data)))
   const worker = new Worker<T, void>(name, processor, {
-    ...{ connection: connection as Redis, prefix: keys.queues, concurrency: atATime },
+    connection: connection as Redis,
+    prefix: keys.queues,
+    concurrency: atATime,
   })
   worker.on('error', (error) => {
     log.warn({ code: 'worker.error', queue: name, err: error }, 'worker: no Redis')

@@ -85,8 +85,14 @@ export async function startApp(
   const inForce = new InForce(buildServices(resources, input.config))
   lifecycle.onClose('the receivers', () => inForce.value.close())
   const daemon: Daemon = {
-    ...{ inForce, lifecycle, roles, pages },
-    ...{ startedAt: undefined, ticks: NO_CLOCK, dataWatch: undefined, answersTrouble: undefined },
+    inForce,
+    lifecycle,
+    roles,
+    pages,
+    startedAt: undefined,
+    ticks: NO_CLOCK,
+    dataWatch: undefined,
+    answersTrouble: undefined,
   }
   const audit = new AuditLog({ ...resources, store: pages })
   const ofConfig = openConfigAudit(() => inForce.value, { audit, store: pages }, nameOfDaemon())
@@ -110,7 +116,9 @@ export async function startApp(
   const as = { url: http.url, pid: process.pid, roles: [...roles] }
   log.info({ code: 'daemon.started', ...as }, `Plimsoll is at work: ${http.url}`)
   return {
-    ...{ url: http.url, signInPath: http.signInPath, health: async () => judgeHealth(await facts()) },
+    url: http.url,
+    signInPath: http.signInPath,
+    health: async () => judgeHealth(await facts()),
     reload: async (next) => {
       const followers = { now: [workers, daemon.ticks], http }
       const reloaded = await reload(inForce, followers, reports.ofKey, next)
@@ -135,14 +143,19 @@ async function serve(daemon: Daemon) {
   const stopping = new AbortController()
   const accessTokens = createAccessTokens(current, pages)
   const own = () => ({
-    ...{ roles, startedAt: daemon.startedAt },
-    ...{ ticks: daemon.ticks.lastTicks(), dataTrouble: daemon.dataWatch?.trouble },
+    roles,
+    startedAt: daemon.startedAt,
+    ticks: daemon.ticks.lastTicks(),
+    dataTrouble: daemon.dataWatch?.trouble,
     answersTrouble: daemon.answersTrouble,
   })
   const facts = processFactsOf(current, pages, own)
   const servesPages = roles.has('web')
   const web: Web = {
-    ...{ pages, accessTokens, servesPages, stop: stopping.signal },
+    pages,
+    accessTokens,
+    servesPages,
+    stop: stopping.signal,
     health: async () => judgeHealth(await facts()),
     jobs: accountJobs(current, stopping.signal),
     adminToken: adminTokenOf(config, servesPages, log),

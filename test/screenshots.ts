@@ -41,8 +41,14 @@ const TYPES = ['Contacts', 'Companies', 'Deals', 'Tickets', 'Subscriptions', 'Ve
 const scene = mkdtempSync(join(tmpdir(), 'plimsoll-screenshots-'))
 const sandbox = await startSandbox(
   {
-    ...{ port: 0, smtpPort: 0, accounts: ACCOUNTS, tokenLifetimeMs: 20_000, rotateRefreshTokens: false },
-    ...{ scenario: 'steady', clientId: 'sandbox-client-id', clientSecret: 'sandbox-client-secret' },
+    port: 0,
+    smtpPort: 0,
+    accounts: ACCOUNTS,
+    tokenLifetimeMs: 20_000,
+    rotateRefreshTokens: false,
+    scenario: 'steady',
+    clientId: 'sandbox-client-id',
+    clientSecret: 'sandbox-client-secret',
   },
   systemClock,
 )
@@ -75,7 +81,8 @@ try {
   if (args.includes('--readme')) await takeForReadme(pages)
   await take(pages, await pathsOf(fleet))
   await send(`${sandbox.url}/sandbox/faults`, 'POST', {
-    ...{ endpoint: 'token', status: 401 },
+    endpoint: 'token',
+    status: 401,
     body: { error: 'invalid_client', status: 'BAD_CLIENT_SECRET', message: 'missing or invalid client secret' },
   })
   await waitUntil('an alert about all accounts', async () => {
@@ -111,7 +118,8 @@ async function putInEveryState(fleet: Fleet): Promise<void> {
   await send(`${url}/api/v1/accounts/${idOf(LEAVING)}/uninstall`, 'POST', { reason: 'the customer left' })
   await send(`${url}/api/v1/silences`, 'POST', {
     matchers: [{ name: 'account', value: String(idOf(5)) }],
-    ...{ comment: 'migration until tomorrow', endsAt: new Date(Date.now() + 86_400_000).toISOString() },
+    comment: 'migration until tomorrow',
+    endsAt: new Date(Date.now() + 86_400_000).toISOString(),
   })
   for (const [n, state] of [
     [DEAD, 'reauthorize'],
@@ -163,7 +171,10 @@ async function rise({ hubIds, sandboxUrl }: Fleet, step: number): Promise<void> 
       const overall = overallUsage(n, step)
       const url = `${sandboxUrl}/sandbox/accounts/${hubId}`
       await send(`${url}/custom-properties`, 'PUT', {
-        ...{ overallLimit: 10_000, overallUsage: overall, overallPercentage: overall / 100, byObjectType: types },
+        overallLimit: 10_000,
+        overallUsage: overall,
+        overallPercentage: overall / 100,
+        byObjectType: types,
       })
       if (n < 8) await send(`${url}/associations/0-2/0-1`, 'PUT', pairReport(n, step))
     }),
@@ -172,8 +183,12 @@ async function rise({ hubIds, sandboxUrl }: Fleet, step: number): Promise<void> 
 
 function typeReport(objectTypeId = '', label: string, usage: number) {
   return {
-    ...{ objectTypeId, singularLabel: label.replace(/s$/, ''), pluralLabel: label },
-    ...{ limit: 1_000, usage, percentage: usage / 10 },
+    objectTypeId,
+    singularLabel: label.replace(/s$/, ''),
+    pluralLabel: label,
+    limit: 1_000,
+    usage,
+    percentage: usage / 10,
   }
 }
 
@@ -189,8 +204,11 @@ function pairReport(n: number, step: number) {
   })
   const atLimit = n < 4 ? [{ label: 'Globex Holding', objectId: 8_001 }] : []
   return {
-    ...{ limit: 10_000, totalRecordsAtLimit: n < 4 ? 12 + step : 0, totalRecordsNearLimit: 40 + step },
-    ...{ atLimitFromRecordSamples: atLimit, nearLimitFromRecordSamples: near },
+    limit: 10_000,
+    totalRecordsAtLimit: n < 4 ? 12 + step : 0,
+    totalRecordsNearLimit: 40 + step,
+    atLimitFromRecordSamples: atLimit,
+    nearLimitFromRecordSamples: near,
   }
 }
 
@@ -199,28 +217,30 @@ async function pathsOf({ url, hubIds }: Fleet): Promise<Record<string, string>> 
   const account = (n: number) => `/accounts/${hubIds[n]}`
   const { items } = await getJson<{ items: { id: string }[] }>(`${url}/api/v1/alerts?limit=1`)
   return {
-    ...{
-      status: '/',
-      upcoming: '/upcoming',
-      accounts: '/accounts',
-      'accounts by usage': '/accounts?sort=nearest&order=desc',
-    },
-    ...{
-      account: account(RICH),
-      'account to reconnect': account(DEAD),
-      'account whose refresh fails': account(NO_REFRESH),
-    },
-    ...{ 'account whose polls fail': account(NO_POLL), 'account without scope': account(NO_SCOPE) },
-    ...{ 'account paused': account(PAUSED), 'account uninstalled': account(LEAVING), 'account unknown': '/accounts/9' },
+    status: '/',
+    upcoming: '/upcoming',
+    accounts: '/accounts',
+    'accounts by usage': '/accounts?sort=nearest&order=desc',
+    account: account(RICH),
+    'account to reconnect': account(DEAD),
+    'account whose refresh fails': account(NO_REFRESH),
+    'account whose polls fail': account(NO_POLL),
+    'account without scope': account(NO_SCOPE),
+    'account paused': account(PAUSED),
+    'account uninstalled': account(LEAVING),
+    'account unknown': '/accounts/9',
     series: `${account(RICH)}/series?id=overall`,
-    ...{ alerts: '/alerts', 'alerts critical': '/alerts?level=critical', 'alerts none': '/alerts?account=nothing' },
-    ...{ alert: `/alerts/${items[0]?.id}`, silence: `/silences/new?account=${hubIds[1]}&level=critical` },
-    ...{
-      changes: '/changes',
-      deliveries: '/deliveries',
-    },
-    ...{ 'sign in': '/sign-in', 'install refused': '/oauth/callback?error=access_denied' },
-    ...{ 'install forged': '/oauth/callback?code=c&state=forged', 'not found': '/nothing' },
+    alerts: '/alerts',
+    'alerts critical': '/alerts?level=critical',
+    'alerts none': '/alerts?account=nothing',
+    alert: `/alerts/${items[0]?.id}`,
+    silence: `/silences/new?account=${hubIds[1]}&level=critical`,
+    changes: '/changes',
+    deliveries: '/deliveries',
+    'sign in': '/sign-in',
+    'install refused': '/oauth/callback?error=access_denied',
+    'install forged': '/oauth/callback?code=c&state=forged',
+    'not found': '/nothing',
   }
 }
 

@@ -50,7 +50,10 @@ export default defineConfig({
         extends: true,
         // Beside the daemons below, which come first and mostly wait.
         test: {
-          ...{ name: 'rooms', include: ['test/**/*.test.ts'], exclude: [...whole, ...apart], maxWorkers: 4 },
+          name: 'rooms',
+          include: ['test/**/*.test.ts'],
+          exclude: [...whole, ...apart],
+          maxWorkers: 4,
           globalSetup: 'test/support/redis-per-worker.ts',
           env: { PLIMSOLL_SEEDS: '12' },
           // The files of a worker load the sources once.
@@ -61,8 +64,11 @@ export default defineConfig({
       {
         extends: true,
         test: {
-          ...{ name: 'daemons', include: [...whole, simulation], exclude: [...first, ...timed, ...apart] },
-          ...{ maxWorkers: 4, sequence: { groupOrder: 2 } },
+          name: 'daemons',
+          include: [...whole, simulation],
+          exclude: [...first, ...timed, ...apart],
+          maxWorkers: 4,
+          sequence: { groupOrder: 2 },
           globalSetup: 'test/support/redis-per-worker.ts',
           env: { PLIMSOLL_SEEDS: '300' },
         },
@@ -70,7 +76,10 @@ export default defineConfig({
       {
         extends: true,
         test: {
-          ...{ name: 'timed', include: timed, fileParallelism: false, sequence: { groupOrder: 3 } },
+          name: 'timed',
+          include: timed,
+          fileParallelism: false,
+          sequence: { groupOrder: 3 },
           // Of one file, where it says that they share a scene.
           maxConcurrency: 10,
         },
@@ -80,8 +89,12 @@ export default defineConfig({
         extends: true,
         // Two at a time: each mostly waits for what it did to a daemon.
         test: {
-          ...{ name: 'worst-day', include: worstDay, exclude: thousands, maxWorkers: 2 },
-          ...{ sequence: { groupOrder: 5 }, maxConcurrency: 10 },
+          name: 'worst-day',
+          include: worstDay,
+          exclude: thousands,
+          maxWorkers: 2,
+          sequence: { groupOrder: 5 },
+          maxConcurrency: 10,
         },
       },
       // Two at a time: they mostly wait, for tokens to come due and for nodes to notice that one is gone.

@@ -102,7 +102,9 @@ export const settings = related(
         { on: 'associations.atLimit', warning: { count: 1 } },
         { on: 'associations.fullest', warning: { percent: 90 }, critical: { percent: 100 } },
         ...REPORTS.filter(({ mayLack }) => mayLack).map(({ name }) => ({
-          ...{ on: `${name}.*`, warning: { percent: 80 }, critical: { percent: 95 } },
+          on: `${name}.*`,
+          warning: { percent: 80 },
+          critical: { percent: 95 },
         })),
       ])
       .describe('The first rule that matches a series decides about it.'),

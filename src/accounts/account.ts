@@ -10,7 +10,7 @@ export interface Account {
   hubId: number
   /** Empty where the provider doesn't send it. */
   hubDomain: string
-  /** Its data center at the provider, `eu1`. */
+  /** Data center of the account at the provider: `eu1`. */
   hublet?: string
   state: AccountState
   /** Installer of the app, as the provider names them. */

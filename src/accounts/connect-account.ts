@@ -173,7 +173,10 @@ function dropped({ log }: ConnectDeps, { is, hubId, hubDomain }: NotConnected, {
 
 /** Asked for after the grant, or since the account was stored with an older token of it. */
 const UNINSTALLED: ProviderFailure = {
-  ...{ class: 'rejected', code: 'uninstalled', message: 'the account was uninstalled meanwhile', status: 0 },
+  class: 'rejected',
+  code: 'uninstalled',
+  message: 'the account was uninstalled meanwhile',
+  status: 0,
 }
 
 /** `strange`: it is not kept here. `uninstalling`, `uninstalled`: since the grant. */
@@ -279,13 +282,22 @@ async function storeAccount(
     )
     const is = await deps.store.connectAccount(
       deps.keys.own(hubId),
-      ...[hubId, deps.clock.now()],
+      hubId,
+      deps.clock.now(),
       deps.vault.seal(accessToken, hubId, 'access'),
       deps.vault.seal(refreshToken, hubId, 'refresh'),
-      ...[scopes.join(' '), times.obtainedAt, times.expiresAt, planRefresh(hubId, times, deps.settings).dueAt],
+      scopes.join(' '),
+      times.obtainedAt,
+      times.expiresAt,
+      planRefresh(hubId, times, deps.settings).dueAt,
       stepJson(fields),
       stepJson(alerts),
-      ...[id, isLate ? ANY_SLACK_MS : CLOCK_SLACK_MS, provedAfter, previous, onlyKept ? 'kept' : '', order],
+      id,
+      isLate ? ANY_SLACK_MS : CLOCK_SLACK_MS,
+      provedAfter,
+      previous,
+      onlyKept ? 'kept' : '',
+      order,
     )
     if (is === 'stale') return 'stale'
     if (is === 'strange' || is === 'uninstalling' || is === 'uninstalled') return { is, hubId, hubDomain }
@@ -391,7 +403,10 @@ async function openAlerts(deps: ConnectDeps, hubId: number) {
     deps.store.hmget(account, 'refreshedAt', 'hubDomain', 'generation'),
   ])
   return {
-    ...{ tokenAlert: tokenAlert ?? '', pollAlert: pollAlert ?? '' },
-    ...{ refreshedAt: Number(refreshedAt ?? 0), hubDomain: hubDomain ?? '', generation: generation ?? 'none' },
+    tokenAlert: tokenAlert ?? '',
+    pollAlert: pollAlert ?? '',
+    refreshedAt: Number(refreshedAt ?? 0),
+    hubDomain: hubDomain ?? '',
+    generation: generation ?? 'none',
   }
 }

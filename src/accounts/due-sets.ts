@@ -116,7 +116,7 @@ export class DueSets {
       return { ...known, next: Math.min(known.next ?? Number.POSITIVE_INFINITY, known.at + BACKLOG_KEPT_MS) }
     }
     const parts = await everyPartition(this.#keys, (partition) =>
-      accountSteps(this.#store).dueTokens(partition.due.refresh, ...[now, MOST_COMPARED, partition.accountPrefix]),
+      accountSteps(this.#store).dueTokens(partition.due.refresh, now, MOST_COMPARED, partition.accountPrefix),
     )
     const due: DueToken[] = []
     const ends = parts.map((text) => {
@@ -145,7 +145,7 @@ export class DueSets {
     const last = this.#longWalk
     if (last !== undefined && Math.abs(now - last.at) < REMEMBERED_MS) return last.nearest
     const parts = await everyPartition(this.#keys, (partition) =>
-      this.#store.nearestExpiry(partition.due.refresh, ...[now, MOST_WALKED, partition.accountPrefix]),
+      this.#store.nearestExpiry(partition.due.refresh, now, MOST_WALKED, partition.accountPrefix),
     )
     const found = parts.map((part) => part.split(','))
     const nearest = earliest(found.map(([moment]) => moment))
@@ -163,7 +163,9 @@ export class DueSets {
       const until = now + LONGEST_WAIT_MS
       const text = await accountSteps(this.#store).dueTokens(
         partition.due.refresh,
-        ...[until, MOST_COMPARED, partition.accountPrefix],
+        until,
+        MOST_COMPARED,
+        partition.accountPrefix,
       )
       const fields = text.split(',')
       let late = 0
@@ -196,8 +198,13 @@ export class DueSets {
   async bringUninstallsForward(now: number): Promise<number> {
     const counts = await everyPartition(this.#keys, ({ due, state, accountPrefix }) =>
       this.#store.bringUninstallsForward(
-        ...[due.uninstall, state.uninstalling, now, accountPrefix],
-        ...[ACCOUNT_CLAIM_MS.uninstall, LONGEST_RETRY_AFTER_MS, CLOCK_SLACK_MS],
+        due.uninstall,
+        state.uninstalling,
+        now,
+        accountPrefix,
+        ACCOUNT_CLAIM_MS.uninstall,
+        LONGEST_RETRY_AFTER_MS,
+        CLOCK_SLACK_MS,
       ),
     )
     return sum(counts)
@@ -281,7 +288,7 @@ export class DueSets {
   /** How many refreshes should have been done at `at`: not taken up, or failing with a token that was over by then. */
   async countOverdue(at: number): Promise<number> {
     const counts = await everyPartition(this.#keys, ({ due, state, accountPrefix }) =>
-      this.#store.countOverdue(due.refresh, state.failing, ...[at, MOST_WALKED, accountPrefix]),
+      this.#store.countOverdue(due.refresh, state.failing, at, MOST_WALKED, accountPrefix),
     )
     return sum(counts)
   }

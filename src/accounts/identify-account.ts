@@ -56,14 +56,22 @@ export async function identifyAccount(
   const now = deps.clock.now()
   const { scopes, user, hublet, times, driftMs, hubDomain = account.hubDomain } = result.value
   const alerts = deps.announceScopes({
-    ...{ hubId, hubDomain, scopes, opensLimits: opensLimits(scopes), now },
+    hubId,
+    hubDomain,
+    scopes,
+    opensLimits: opensLimits(scopes),
+    now,
     pollAlert: account.alertStates.poll ?? '',
   })
   const is = await deps.store.storeMetadata(
     deps.keys.own(hubId),
-    ...[hubId, now, account.generation, scopes.join(' ')],
+    hubId,
+    now,
+    account.generation,
+    scopes.join(' '),
     stepJson({ hubDomain, ...defined({ user, hublet }), tokenDriftMs: String(driftMs ?? '') }),
-    ...[times.expiresAt, planRefresh(hubId, times, deps.settings).dueAt],
+    times.expiresAt,
+    planRefresh(hubId, times, deps.settings).dueAt,
     stepJson(alerts),
   )
   return is === 'stored' ? { is, alerted: alerts.entries.length > 0 } : { is }
@@ -93,7 +101,9 @@ async function refuse(
   const announced = { hubId, hubDomain, tokenAlert: alertStates.token ?? '', now }
   const refused = await deps.store.refuseForeignToken(
     deps.keys.own(hubId),
-    ...[hubId, generation, owner],
+    hubId,
+    generation,
+    owner,
     stepJson({ ...fields, rejectedAt: '', retryAt: '', parkedUntil: '' }),
     stepJson(deps.announce.foreign(announced, owner)),
   )

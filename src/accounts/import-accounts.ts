@@ -103,9 +103,13 @@ function importOne(
   const fields = { hubDomain, user, connectedAt: String(connectedAt ?? now), metadataDue: '1', tokenDriftMs: '' }
   return store.importAccount(
     keys.own(hubId),
-    ...[hubId, now, vault.seal(token, hubId, 'refresh'), replace ? 'replace' : ''],
+    hubId,
+    now,
+    vault.seal(token, hubId, 'refresh'),
+    replace ? 'replace' : '',
     // A file without contacts takes none away.
     stepJson({ ...fields, ...defined({ contact }) }),
-    ...[newOperation(), order],
+    newOperation(),
+    order,
   )
 }

@@ -37,7 +37,10 @@ export function installUrl(settings: InstallSettings, state: string): string {
   const scopes = settings.scopes.join(' ')
   const optional = settings.optionalScopes.join(' ')
   const query = {
-    ...{ client_id: settings.clientId, redirect_uri: settings.redirectUri, scopes, scope: scopes },
+    client_id: settings.clientId,
+    redirect_uri: settings.redirectUri,
+    scopes,
+    scope: scopes,
     ...(optional === '' ? {} : { optional_scopes: optional, optional_scope: optional }),
     state,
   }

@@ -153,7 +153,11 @@ async function exportOne(store: Store, keys: Keys, hubId: number): Promise<Expor
   const { state, hubDomain, user, contact, connectedAt } = found
   if (GONE.includes(state)) return undefined
   return {
-    ...{ hubId, hubDomain, state, user: user ?? '', contact: contact ?? '' },
+    hubId,
+    hubDomain,
+    state,
+    user: user ?? '',
+    contact: contact ?? '',
     connectedAt: new Date(connectedAt || 0).toISOString(),
     sealedRefreshToken: sealed.toString('base64'),
   }

@@ -93,9 +93,15 @@ export async function beginUninstall(
     const now = deps.clock.now()
     const begun = await deps.store.beginUninstall(
       deps.keys.own(hubId),
-      ...[hubId, now, reason, Object.keys(states).length],
+      hubId,
+      now,
+      reason,
+      Object.keys(states).length,
       stepJson(deps.closeAlerts({ hubId, hubDomain: hubDomain ?? '' }, states, now)),
-      ...[by, refusedSince ?? '', operation, order],
+      by,
+      refusedSince ?? '',
+      operation,
+      order,
     )
     if (begun === 'begun') deps.log.info({ code: 'uninstall.begun', hubId, by, reason }, 'uninstall begun')
     return begun
@@ -120,7 +126,10 @@ type UninstallOutcome =
 export async function runUninstall(deps: UninstallDeps, hubId: number): Promise<UninstallOutcome> {
   const taken = await deps.store.takeUninstallBuffer(
     deps.keys.own(hubId),
-    ...[hubId, newOperation(), deps.clock.now(), ACCOUNT_CLAIM_MS.uninstall],
+    hubId,
+    newOperation(),
+    deps.clock.now(),
+    ACCOUNT_CLAIM_MS.uninstall,
   )
   if (Array.isArray(taken)) return deleteAndFinish(deps, readAttempt(hubId, taken))
   const is = taken.toString()
@@ -137,7 +146,8 @@ function readAttempt(hubId: number, taken: readonly Buffer[]) {
   const [hubDomain, askedAt, attempts, tokenAlert, tokenOf, refresh = NOTHING, ...before] = taken
   return {
     subject: { hubId, hubDomain: String(hubDomain), tokenAlert: String(tokenAlert) },
-    ...{ askedAt: Number(askedAt), attempts: Number(attempts) },
+    askedAt: Number(askedAt),
+    attempts: Number(attempts),
     /** Stored refresh token; empty = there is none. */
     refresh,
     /**
@@ -163,7 +173,11 @@ async function deleteAndFinish(deps: UninstallDeps, attempt: Attempt): Promise<U
   const now = deps.clock.now()
   const finished = await deps.store.finishUninstall(
     deps.keys.own(hubId),
-    ...[hubId, now, attempt.refresh, ending, now + deps.uninstallKeepMs],
+    hubId,
+    now,
+    attempt.refresh,
+    ending,
+    now + deps.uninstallKeepMs,
     stepJson(deps.announce.deleted({ ...attempt.subject, now })),
   )
   if (finished === 'again') return { is: 'again', at: deps.clock.now() }
@@ -197,7 +211,11 @@ async function recordFailure(
     : NO_ALERT_WRITES
   const recorded = await deps.store.recordUninstallFailure(
     deps.keys.own(hubId),
-    ...[hubId, attempts, now, failure.message, at],
+    hubId,
+    attempts,
+    now,
+    failure.message,
+    at,
     stepJson(alerts),
   )
   if (recorded === 'lost') return { is: 'lost' }
@@ -213,7 +231,7 @@ export async function purgeAccount(
 ): Promise<'purged' | 'kept' | 'unknown'> {
   // All keys of an account: none is to be left behind.
   const own = Object.values(deps.keys.account(hubId)).flatMap((key) => [key, asideOf(key)])
-  const purged = await deps.store.purgeAccount(deps.keys.own(hubId), ...[hubId, deps.clock.now(), ...own])
+  const purged = await deps.store.purgeAccount(deps.keys.own(hubId), hubId, deps.clock.now(), ...own)
   if (purged === 'purged') deps.log.info({ code: 'account.forgotten', hubId }, 'uninstalled account forgotten')
   return purged
 }

@@ -70,7 +70,8 @@ function changeOf(transitions: readonly Alert[], last: Alert): FleetChange[] {
   const of = {
     at: last.measuredAt,
     ...(last.account === undefined ? {} : { account: last.account }),
-    ...{ times: transitions.filter(({ reason }) => reason !== 'repeat').length, alert },
+    times: transitions.filter(({ reason }) => reason !== 'repeat').length,
+    alert,
   }
   if (last.kind === 'limit-changed') {
     const [from, to, between] = [first.previous?.limit, last.limit, last.previous?.limit]
@@ -136,7 +137,9 @@ function accountChanges(events: readonly AccountEvent[]): Map<number, FleetChang
   for (const { hubId, event, at } of events) {
     const { times = 0, change, before = change } = changes.get(hubId) ?? {}
     changes.set(hubId, {
-      ...{ change: event, at: new Date(at).toISOString(), account: { hubId, hubDomain: '' } },
+      change: event,
+      at: new Date(at).toISOString(),
+      account: { hubId, hubDomain: '' },
       ...(before === undefined || before === event ? {} : { before }),
       times: times + 1,
     })

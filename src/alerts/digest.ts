@@ -38,10 +38,14 @@ export function composeDigest(
       : { ...alert, previous: { ...was, measuredAt: isoOf(last.at) } }
   })
   const data = {
-    ...{ groupKey: `digest/${period}`, truncated: mine.length - alerts.length, alerts, period },
+    groupKey: `digest/${period}`,
+    truncated: mine.length - alerts.length,
+    alerts,
+    period,
     totals: {
       accounts: new Set(mine.flatMap(({ account }) => account?.hubId ?? [])).size,
-      ...{ critical: count('critical'), warning: count('warning') },
+      critical: count('critical'),
+      warning: count('warning'),
     },
     ...defined({ changes: last && changesSince(last, open, mine), changed }),
   }

@@ -94,7 +94,9 @@ function bodyOf(
 /** The text of an alert without a series: what was sent is not stored, so it is made again from the subject. */
 function sentenceOf(hubId: number, field: string, { level, rule, cause }: SeriesState): string {
   const subject = subjectOf({
-    ...{ id: '', hubId, field, rule, level: level === 'critical' ? 'critical' : 'warning' },
+    field,
+    rule,
+    level: level === 'critical' ? 'critical' : 'warning',
     kind: kindOf(hubId, field),
     ...defined({ cause }),
   })

@@ -84,7 +84,12 @@ function openAlert(
   const number = numbers.get(field) ?? sentBucket(field, state)
   const percent = number?.percent ?? undefined
   return {
-    ...{ id, kind: kindOf(hubId, field), level: state.level, rule: state.rule, field, since: state.since },
+    id,
+    kind: kindOf(hubId, field),
+    level: state.level,
+    rule: state.rule,
+    field,
+    since: state.since,
     ...(hubId === NO_ACCOUNT ? { hubId: null } : { hubId, hubDomain }),
     ...defined({
       cause: state.cause,
@@ -197,7 +202,11 @@ export async function openStatesOf(store: Store, keys: Keys, hubId: number): Pro
     const { level = 'ok' as const, ...rest } = readableState(stored) ?? {}
     if (level === 'ok' || !('since' in rest)) return []
     return {
-      ...{ hubId, hubDomain: hubDomain ?? '', field, stored, state: { ...rest, level } },
+      hubId,
+      hubDomain: hubDomain ?? '',
+      field,
+      stored,
+      state: { ...rest, level },
       // Made on first use: a hash for each alert of a large fleet is a third of the cost of counting them.
       get id() {
         return alertId(hubId, field, rest.since)

@@ -55,9 +55,12 @@ export async function readChanges(
   const items = CHANGE_GROUPS.flatMap((group) => byGroup.get(group)?.slice(0, mostOfEach) ?? [])
   await nameAccounts(deps, items)
   return {
-    ...{ since: isoOf(since), until: isoOf(until) },
+    since: isoOf(since),
+    until: isoOf(until),
     ...(kept.length === 0 ? {} : { keptSince: isoOf(Math.max(...kept)) }),
-    ...{ counts: countsOf(mine), items, leftOut: mine.length - items.length },
+    counts: countsOf(mine),
+    items,
+    leftOut: mine.length - items.length,
   }
 }
 

@@ -51,7 +51,10 @@ export function processFactsOf(
       redisOk,
       // After a jump moments from before say nothing: all has its whole time again.
       redisSince: now - Math.min(steady - redisState.since, clockSteadyForMs),
-      ...{ redisRefuses, dataTrouble, answersTrouble, receivers: receivers ?? [] },
+      redisRefuses,
+      dataTrouble,
+      answersTrouble,
+      receivers: receivers ?? [],
       lastSweeps: Object.fromEntries(Object.entries(sweeps ?? {}).map(([kind, at]) => [kind, Number(at)])),
       standstills: movement.standstills(),
       oldest: movement.oldest(),

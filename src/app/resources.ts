@@ -78,7 +78,12 @@ export async function openResources(input: AppInput, lifecycle: Lifecycle, purpo
   const { connections, timeout } = config.provider
   const followed = { config }
   return {
-    ...{ ...stores, provider, queues, metrics, budget, unstored },
+    ...stores,
+    provider,
+    queues,
+    metrics,
+    budget,
+    unstored,
     startedAt: clock.steady(),
     inFlight: new InFlight(connections, Math.min(KEPT_FOR_TOKENS, Math.ceil(connections / 4))),
     clockWatch: new ClockWatch(clock),

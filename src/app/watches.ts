@@ -45,7 +45,10 @@ export async function startDaemonReports(
     const { config, vault } = current()
     const own = await facts()
     return daemons.report({
-      ...{ name, version: packageJson.version, startedAt, lastSeenAt: clock.now() },
+      name,
+      version: packageJson.version,
+      startedAt,
+      lastSeenAt: clock.now(),
       config: configFingerprint(config, vault.derive('config')),
       roles: [...roles],
       ill: illOf(judgeHealth(own)),

@@ -36,9 +36,12 @@ export function decodeAudited(id: string, fields: readonly string[]): AuditEntry
   const hubId = Number(/^[1-9]\d{0,15}$/.exec(stored.get('h') ?? '')?.[0])
   const text = (name: string, longest: number) => cleanText(stored.get(name) ?? '', longest) || undefined
   return {
-    ...{ id, at, action: action as AuditAction },
+    id,
+    at,
+    action: action as AuditAction,
     who: { name: text('w', LONGEST.name) ?? '', via, from: text('f', LONGEST.from) },
     hubId: Number.isNaN(hubId) ? undefined : hubId,
-    ...{ subject: text('s', LONGEST.subject), detail: text('d', LONGEST.detail) },
+    subject: text('s', LONGEST.subject),
+    detail: text('d', LONGEST.detail),
   }
 }

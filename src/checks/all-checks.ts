@@ -18,7 +18,11 @@ import { tokenEndpoint } from './token-endpoint.ts'
 
 /** All that Plimsoll is judged by, what has the worst consequence first. Probes, metrics, pages, commands and the heartbeat go by it. */
 export const CHECKS: readonly Check[] = [
-  ...[ownState, ownWait, ownSweeps, ownJobs, ownReceivers],
+  ownState,
+  ownWait,
+  ownSweeps,
+  ownJobs,
+  ownReceivers,
   daemons,
   tokenEndpoint,
   fleetAlerts,

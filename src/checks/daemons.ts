@@ -13,7 +13,9 @@ export const daemons: Check = {
     if (atWork.length > 0) {
       const fix = 'start one with that role'
       return leftUndone(atWork).map((says) => ({
-        ...{ ...critical('Start a daemon', says, NOWHERE), fix, outside: `${says}.` },
+        ...critical('Start a daemon', says, NOWHERE),
+        fix,
+        outside: `${says}.`,
       }))
     }
     // A daemon that asks is at work, whether it has reported yet or not.

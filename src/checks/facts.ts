@@ -107,9 +107,23 @@ export async function readFleetFacts(deps: FleetSources): Promise<FleetFacts> {
     readHeartbeat(new HeartbeatStore(store, keys), now),
   ])
   return {
-    ...{ now, clockSteadyForMs, isDaemon: daemon !== undefined, daemons, byState, refreshes: { kept, overdue } },
-    ...{ nearestExpiryAt: expiry ?? null, tokenEndpoint, coverage, failedCalls, outbox, receivers },
-    ...{ queues: queues ?? [], heartbeat, bounds, announced: new Set(), handled: new Set() },
+    now,
+    clockSteadyForMs,
+    isDaemon: daemon !== undefined,
+    daemons,
+    byState,
+    refreshes: { kept, overdue },
+    nearestExpiryAt: expiry ?? null,
+    tokenEndpoint,
+    coverage,
+    failedCalls,
+    outbox,
+    receivers,
+    queues: queues ?? [],
+    heartbeat,
+    bounds,
+    announced: new Set(),
+    handled: new Set(),
     lastSweeps: Object.fromEntries(Object.entries(sweeps).map(([kind, at]) => [kind, Number(at)])),
   }
 }

@@ -17,8 +17,10 @@ export const ownState: Check = {
       { name: 'started', level: starts, says: starts === 'ok' ? 'started' : 'still starting', stops: 'requests' },
       { name: 'redis', level: redisFails, says: redisOk ? 'answers' : away, stops: 'requests' },
       {
-        ...{ name: 'data', level: dataTrouble === undefined ? 'ok' : 'critical' },
-        ...{ says: dataTrouble?.detail ?? 'unchanged', ...(isLost && { stops: 'requests' }) },
+        name: 'data',
+        level: dataTrouble === undefined ? 'ok' : 'critical',
+        says: dataTrouble?.detail ?? 'unchanged',
+        ...(isLost && { stops: 'requests' }),
       },
       // Sealed tokens make no daemon less ready.
       { name: 'sealed-tokens', level: answersTrouble ? 'critical' : 'ok', says: answersTrouble ?? 'all open' },

@@ -64,13 +64,22 @@ export async function readStatusFacts(deps: StatusSources): Promise<StatusFacts>
   const fields = alerts.status.worst.flatMap(({ kind, field }) => (kind === 'fleet' && field ? [field] : []))
   return {
     ...fleet,
-    ...{ handled: alerts.handledFields, announced: new Set([...fields, ...alerts.handledFields]) },
+    handled: alerts.handledFields,
+    announced: new Set([...fields, ...alerts.handledFields]),
     accounts: { total: Object.values(byState).reduce((sum, n) => sum + n, 0), byState, newFleet: newFleet ?? null },
     tokens: { ...refreshes.status, overdue, nearestExpiryAt: iso(fleet.nearestExpiryAt) },
-    ...{ polls: polls.status, uninstalls: uninstalls.status, alerts: alerts.status, unnamed: alerts.unnamed },
+    polls: polls.status,
+    uninstalls: uninstalls.status,
+    alerts: alerts.status,
+    unnamed: alerts.unnamed,
     groups: {
-      ...{ reauthorize, failing, parked, stale },
-      ...{ refresh: refreshes.group, poll: polls.group, uninstall: uninstalls.group },
+      reauthorize,
+      failing,
+      parked,
+      stale,
+      refresh: refreshes.group,
+      poll: polls.group,
+      uninstall: uninstalls.group,
     },
   }
 }
@@ -143,7 +152,8 @@ async function alertFacts(deps: StatusSources, now: number) {
     }),
   )
   return {
-    ...{ handledTokens, handledFields },
+    handledTokens,
+    handledFields,
     unnamed: Object.fromEntries(unnamed.flat()) as StatusFacts['unnamed'],
     status: {
       ...counts,

@@ -39,7 +39,8 @@ export async function importFile(io: Io, given: string, options: ImportArguments
   const summary = await withParts(io, needs, async (parts) => {
     const lines = readRows(isPiped ? io.stdin() : createReadStream(file), file)
     const how = {
-      ...{ replace: options.replace === true, stop: io.stop },
+      replace: options.replace === true,
+      stop: io.stop,
       onBad: (line: BadLine) => {
         if (bad.length < MOST_NAMED) bad.push(line)
       },

@@ -74,8 +74,15 @@ interface Row {
 }
 
 const OF_SERIES = [
-  ...[state('LEVEL'), whole('HUB ID'), 'DOMAIN', named('SERIES'), number('USAGE'), spare(number('LIMIT'))],
-  ...[number('%'), spare('RULE'), spare(whole('READ'))],
+  state('LEVEL'),
+  whole('HUB ID'),
+  'DOMAIN',
+  named('SERIES'),
+  number('USAGE'),
+  spare(number('LIMIT')),
+  number('%'),
+  spare('RULE'),
+  spare(whole('READ')),
 ]
 const OF_ACCOUNTS = [state('LEVEL'), whole('HUB ID'), 'DOMAIN', prose('WHY'), spare(whole('READ'))]
 
@@ -137,9 +144,14 @@ function seriesCells({ level, account, series }: Row, now: number): string[][] {
   const threshold = thresholdText(series.threshold)
   return [
     [
-      ...[handled ? 'handled' : level, String(account.hubId), account.hubDomain, seriesName(series)],
-      ...[formatCount(usage), ...limitCells(series)],
-      ...[threshold === '' ? rule : `${rule}: ${threshold}`, ageCell(measuredAt, now)],
+      handled ? 'handled' : level,
+      String(account.hubId),
+      account.hubDomain,
+      seriesName(series),
+      formatCount(usage),
+      ...limitCells(series),
+      threshold === '' ? rule : `${rule}: ${threshold}`,
+      ageCell(measuredAt, now),
     ],
   ]
 }
@@ -181,8 +193,22 @@ function accountJson(
 }
 
 const COLUMNS = [
-  ...['level', 'hubId', 'hubDomain', 'state', 'metric', 'objectTypeId', 'label', 'from', 'to'],
-  ...['usage', 'limit', 'percent', 'rule', 'threshold', 'measuredAt', 'reason'],
+  'level',
+  'hubId',
+  'hubDomain',
+  'state',
+  'metric',
+  'objectTypeId',
+  'label',
+  'from',
+  'to',
+  'usage',
+  'limit',
+  'percent',
+  'rule',
+  'threshold',
+  'measuredAt',
+  'reason',
 ]
 
 function csvOutput(io: Io, showAll: boolean): CheckOutput {
@@ -208,8 +234,21 @@ function csvCells(account: JudgedAccount, series: JudgedSeries | undefined): (st
   const { metric = '', objectTypeId = '', label = '', from = '', to = '' } = series ?? {}
   const { usage = null, limit = null, percent = null, rule = '' } = series ?? {}
   return [
-    ...[series?.level ?? account.level, hubId, hubDomain, state, metric, objectTypeId, label, from, to],
-    ...[usage, limit, percent, rule, series === undefined ? '' : thresholdText(series.threshold)],
-    ...[iso(series === undefined ? account.readAt : series.measuredAt), reason],
+    series?.level ?? account.level,
+    hubId,
+    hubDomain,
+    state,
+    metric,
+    objectTypeId,
+    label,
+    from,
+    to,
+    usage,
+    limit,
+    percent,
+    rule,
+    series === undefined ? '' : thresholdText(series.threshold),
+    iso(series === undefined ? account.readAt : series.measuredAt),
+    reason,
   ]
 }

@@ -64,9 +64,14 @@ export async function demo(io: Io, options: DemoOptions): Promise<void> {
 async function openSandbox(io: Io, lifecycle: Lifecycle): Promise<Sandbox> {
   const sandbox = await startSandbox(
     {
-      ...{ port: await freePort(8090), smtpPort: await freePort(2525), accounts: ACCOUNTS, scenario: 'climbing' },
-      ...{ tokenLifetimeMs: TOKEN_LIFETIME_MS, rotateRefreshTokens: false },
-      ...{ clientId: 'sandbox-client-id', clientSecret: 'sandbox-client-secret' },
+      port: await freePort(8090),
+      smtpPort: await freePort(2525),
+      accounts: ACCOUNTS,
+      scenario: 'climbing',
+      tokenLifetimeMs: TOKEN_LIFETIME_MS,
+      rotateRefreshTokens: false,
+      clientId: 'sandbox-client-id',
+      clientSecret: 'sandbox-client-secret',
     },
     io.clock,
   )

@@ -63,7 +63,11 @@ async function examine(io: Io, file: string, lifecycle: Lifecycle): Promise<Find
   const redis = connect(io, config, lifecycle)
   const keys = createKeys(config.redis.prefix)
   const installation = {
-    ...{ config, notices, clock, redis, keys },
+    config,
+    notices,
+    clock,
+    redis,
+    keys,
     configFile: { path, hasSecrets: holdsSecrets(readFileSync(path, 'utf8'), config) },
     secretFiles: files.filter((one) => one !== path),
     vaultKeys: configuredKeys(config),
@@ -78,7 +82,11 @@ async function readFleetOf(redis: RedisConnection, keys: Keys, config: Config, c
   try {
     const store = await redis.store
     const facts = await readStatusFacts({
-      ...{ store, keys, clock, registry: new Registry(store, keys), due: new DueSets(store, keys) },
+      store,
+      keys,
+      clock,
+      registry: new Registry(store, keys),
+      due: new DueSets(store, keys),
       coverage: new CoverageStore(store, keys, coverageSettings(config)),
       silences: new SilenceStore(store, keys, config.tags),
       receiverStore: new ReceiverStore(store, keys),

@@ -110,7 +110,11 @@ export async function listAdminTokens(io: Io, options: CommonOptions): Promise<v
     new AdminTokenStore(store, keys, vault).list(),
   )
   const rows = tokens.map(({ name, scopes, createdAt, lastUsedAt, isOurs }) => ({
-    ...{ name, scopes: [...scopes], createdAt: iso(createdAt), lastUsedAt: iso(lastUsedAt), ignored: !isOurs },
+    name,
+    scopes: [...scopes],
+    createdAt: iso(createdAt),
+    lastUsedAt: iso(lastUsedAt),
+    ignored: !isOurs,
   }))
   if (options.json === true) return printJson(io, 'admin-tokens list', rows)
   if (rows.length === 0)
@@ -120,8 +124,10 @@ export async function listAdminTokens(io: Io, options: CommonOptions): Promise<v
     io,
     [whole('NAME'), 'SCOPES', spare(whole('AGE')), whole('LAST USED')],
     rows.map(({ name, scopes, createdAt, lastUsedAt, ignored }) => [
-      ...[name, ignored ? 'none: ignored' : scopes.join(',')],
-      ...[ageCell(createdAt, now), ageCell(lastUsedAt, now)],
+      name,
+      ignored ? 'none: ignored' : scopes.join(','),
+      ageCell(createdAt, now),
+      ageCell(lastUsedAt, now),
     ]),
   )
   if (!rows.some(({ ignored }) => ignored)) return

@@ -43,7 +43,8 @@ export function operationCommand(name: string, operation: Operation): CommandSpe
   const named = words.map((word) => word.replace(/[^\w-]/g, ''))
   const fields = new Map(fieldsOf(takes, 'command').map(([, field, called]) => [called, field]))
   return {
-    ...{ is, examples },
+    is,
+    examples,
     args: words.map((word, n) => argumentOf(word, fields.get(named[n] ?? ''))),
     options: [
       ...[...fields].filter(([name]) => !named.includes(name)).map(([name, field]) => optionOf(name, field)),

@@ -76,7 +76,9 @@ function handDownConfig(program: Command, command: Command, io: Io): void {
 /** Every command reports to `io` and returns instead of ending the process. */
 function prepare(command: Command, io: Io): void {
   command.exitOverride().configureOutput({
-    ...{ writeOut: io.out, writeErr: io.err, getOutHelpWidth: () => io.columns },
+    writeOut: io.out,
+    writeErr: io.err,
+    getOutHelpWidth: () => io.columns,
     outputError: (text, write) => write(`plimsoll: ${usageProblem(text)} (${pathOf(command)} --help shows more)\n`),
   })
   for (const child of command.commands) prepare(child, io)

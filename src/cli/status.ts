@@ -77,7 +77,10 @@ function print(io: Io, fleet: FleetStatus): void {
       io,
       [state('LEVEL'), whole('HUB ID'), spare('DOMAIN'), named('WHAT'), number('USAGE'), spare(whole('AGE'))],
       worst.map((alert) => [
-        ...[alert.level, ...accountCells(alert), subjectOf(alert), usageCell(alert)],
+        alert.level,
+        ...accountCells(alert),
+        subjectOf(alert),
+        usageCell(alert),
         ageCell(alert.since, now),
       ]),
     )

@@ -46,7 +46,12 @@ interface PlannedChange extends LevelChange {
 }
 
 const RANK: Readonly<Record<PlannedMove, number>> = {
-  ...{ critical: 0, warning: 1, unknown: 2, unwatched: 3, eases: 4, recovers: 5 },
+  critical: 0,
+  warning: 1,
+  unknown: 2,
+  unwatched: 3,
+  eases: 4,
+  recovers: 5,
 }
 
 function worstFirst(a: PlannedChange, b: PlannedChange): number {
@@ -81,8 +86,14 @@ function printNow(io: Io, { config, file }: PlanContext, summary: PlanSummary, w
   printTable(
     io,
     [
-      ...[state('NEW LEVEL'), state('NOW'), whole('HUB ID'), 'DOMAIN', named('SERIES')],
-      ...[number('USAGE'), number('%'), spare('RULE')],
+      state('NEW LEVEL'),
+      state('NOW'),
+      whole('HUB ID'),
+      'DOMAIN',
+      named('SERIES'),
+      number('USAGE'),
+      number('%'),
+      spare('RULE'),
     ],
     worst.map(changeCells),
   )
@@ -103,8 +114,13 @@ function changeCells({ account, series, before, after }: PlannedChange): string[
   const [now, then] = [before.level, after.level].map((level) => (level === 'off' ? 'not watched' : level))
   const of = limit === null ? '' : ` of ${formatCount(limit)}`
   return [
-    ...[then ?? '', now ?? '', String(hubId), hubDomain, seriesName(series)],
-    ...[formatCount(usage) + of, percentCell(percent)],
+    then ?? '',
+    now ?? '',
+    String(hubId),
+    hubDomain,
+    seriesName(series),
+    formatCount(usage) + of,
+    percentCell(percent),
     threshold === '' ? rule : `${rule}: ${threshold}`,
   ]
 }
@@ -121,7 +137,8 @@ function jsonOutput(io: Io, context: PlanContext): PlanOutput {
 
 function accountJson({ hubId, hubDomain, changes }: AccountPlan): PlannedAccountShape {
   return {
-    ...{ hubId, hubDomain },
+    hubId,
+    hubDomain,
     changes: changes.map(({ move, series, before, after }) => ({ move, before, after, ...seriesJson(series) })),
   }
 }

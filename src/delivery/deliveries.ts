@@ -133,16 +133,21 @@ export class Deliveries {
   record(delivery: Delivery, record: AttemptRecord, now: number): Promise<Recorded> {
     const keys = this.#keys.delivery
     return this.#store.recordAttempt(
-      ...[
-        keys.deliveriesDue,
-        delivery.id,
-        now,
-        record.outcome,
-        record.nextAt === null ? '' : Math.round(record.nextAt),
-      ],
-      ...[record.reason, delivery.receiver, delivery.message.type, DELIVERED_KEPT_MS],
-      ...[record.ms ?? '', record.answer ?? '', record.address ?? '', record.pausedUntil ?? ''],
-      ...[record.left === undefined ? '' : JSON.stringify(record.left), recipientsJson(record.recipients)],
+      keys.deliveriesDue,
+      delivery.id,
+      now,
+      record.outcome,
+      record.nextAt === null ? '' : Math.round(record.nextAt),
+      record.reason,
+      delivery.receiver,
+      delivery.message.type,
+      DELIVERED_KEPT_MS,
+      record.ms ?? '',
+      record.answer ?? '',
+      record.address ?? '',
+      record.pausedUntil ?? '',
+      record.left === undefined ? '' : JSON.stringify(record.left),
+      recipientsJson(record.recipients),
     )
   }
 
@@ -195,11 +200,16 @@ export class Deliveries {
     const [receiver, type, createdAt, attempts, state, endedAt, reason, transitions] = found
     if (receiver == null) return undefined
     return {
-      ...{ id, receiver, type: type ?? '', createdAt: Number(createdAt), attempts: Number(attempts) },
+      id,
+      receiver,
+      type: type ?? '',
+      createdAt: Number(createdAt),
+      attempts: Number(attempts),
       state: state === 'dead' || state === 'delivered' ? state : 'pending',
       endedAt: endedAt == null ? null : Number(endedAt),
       reason: reason ?? '',
-      ...{ carried: carriedIds(transitions ?? ''), shown: refsIn(transitions ?? '') },
+      carried: carriedIds(transitions ?? ''),
+      shown: refsIn(transitions ?? ''),
     }
   }
 
@@ -329,8 +339,16 @@ function afterOvertaking(message: Message, { transitions = '', shows }: Fields):
 function attemptOf({ at = '0', attempt = '0', ms, answer, nextAt, ...texts }: Fields): LoggedAttempt {
   const { id = '', receiver = '', type = '', outcome = '', reason = '' } = texts
   return {
-    ...{ at: Number(at), id, receiver, type, attempt: Number(attempt), outcome, reason },
-    ...{ ms: numberOrNull(ms), answer: numberOrNull(answer), nextAt: numberOrNull(nextAt) },
+    at: Number(at),
+    id,
+    receiver,
+    type,
+    attempt: Number(attempt),
+    outcome,
+    reason,
+    ms: numberOrNull(ms),
+    answer: numberOrNull(answer),
+    nextAt: numberOrNull(nextAt),
   }
 }
 

@@ -95,9 +95,15 @@ export class EventStore {
   async plan(events: readonly PlannedEvent[], now: number): Promise<number> {
     if (events.length === 0) return 0
     return this.#store.planEvents(
-      ...[this.#keys.delivery.deliveriesDue, now, BEFORE_KEPT_MS],
+      this.#keys.delivery.deliveriesDue,
+      now,
+      BEFORE_KEPT_MS,
       ...events.flatMap(({ id, receiver, hubId, message }) => [
-        ...[id, receiver, hubId, message.type, JSON.stringify(message)],
+        id,
+        receiver,
+        hubId,
+        message.type,
+        JSON.stringify(message),
       ]),
     )
   }

@@ -150,8 +150,16 @@ export class ReceiverStore {
     const { log, receiver: keyOf, disabled } = this.#keys.delivery
     const reason = outcome.outcome === 'delivered' ? (outcome.detail ?? '') : outcome.reason
     return this.#store.recordTest(
-      ...[log, keyOf(receiver), disabled, now, id, receiver],
-      ...[outcome.outcome === 'delivered' ? 'delivered' : 'failed', reason, ms, outcome.answer ?? ''],
+      log,
+      keyOf(receiver),
+      disabled,
+      now,
+      id,
+      receiver,
+      outcome.outcome === 'delivered' ? 'delivered' : 'failed',
+      reason,
+      ms,
+      outcome.answer ?? '',
       recipientsJson(outcome.recipients),
     )
   }

@@ -21,7 +21,9 @@ export function checksOf(installation: Installation, read: Promise<Fleet>): Doct
   // The first answer may be all that is late; a server that answers nothing is named then.
   const waits = redis.waitMs === undefined ? {} : { longestMs: redis.waitMs + 1_000 }
   const fleet = (name: keyof typeof FLEET_LINES): DoctorCheck => ({
-    ...{ name, ...waits, fix: 'check that Redis answers' },
+    name,
+    ...waits,
+    fix: 'check that Redis answers',
     run: async () => fleetLine(name, await read),
   })
   return [

@@ -47,7 +47,10 @@ export class Movement {
   /** The oldest job that waits in each queue, and when it was first seen to. */
   readonly #waiting = new Map<string, { oldest: number | null; at: number }>()
   readonly #accounts: Record<Undertaking, UnderWay<InHand>> = {
-    ...{ refresh: new UnderWay(), identify: new UnderWay(), poll: new UnderWay(), uninstall: new UnderWay() },
+    refresh: new UnderWay(),
+    identify: new UnderWay(),
+    poll: new UnderWay(),
+    uninstall: new UnderWay(),
   }
 
   /** `callMs`: how long one call to the provider may take. */

@@ -66,8 +66,13 @@ export function about(request: FastifyRequest): { method: string; route: string 
 }
 
 const STATUS_OF: Readonly<Record<Exclude<RefusalKind, 'wrong'>, number>> = {
-  ...{ unknown: 404, conflict: 409, ambiguous: 409, reauthorize: 409, gone: 410 },
-  ...{ 'provider-failed': 502, unavailable: 503 },
+  unknown: 404,
+  conflict: 409,
+  ambiguous: 409,
+  reauthorize: 409,
+  gone: 410,
+  'provider-failed': 502,
+  unavailable: 503,
 }
 
 /** Why an operation was not done. */

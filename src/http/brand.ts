@@ -17,7 +17,9 @@ const ONLY_A_PICTURE = "default-src 'none'; img-src data:; style-src 'unsafe-inl
 
 export function brandAssets({ logo, color }: Brand): Asset[] {
   const picture = logo && {
-    ...{ path: BRAND_LOGO, type: logo.type, content: logo.bytes },
+    path: BRAND_LOGO,
+    type: logo.type,
+    content: logo.bytes,
     headers: { 'content-security-policy': ONLY_A_PICTURE },
   }
   const style = color && { path: BRAND_STYLE, type: 'text/css; charset=utf-8', content: styleOf(color) }

@@ -25,7 +25,10 @@ export function numberInQuery(least: number, most: number) {
 /** How many items of a list at most. */
 export function atMost(most: number, byDefault: number) {
   return written(numberInQuery(1, most).default(byDefault), {
-    ...{ type: 'integer', minimum: 1, maximum: most, default: byDefault },
+    type: 'integer',
+    minimum: 1,
+    maximum: most,
+    default: byDefault,
     description: 'The most items of one answer.',
   })
 }

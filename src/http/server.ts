@@ -87,7 +87,9 @@ export async function startHttpServer(deps: HttpDeps): Promise<HttpServer> {
   })
   await listening.listen(deps.listen)
   return {
-    ...{ url: urlOf(listening), signInPath: lasting.guard.link.path, routes: answering.routes },
+    url: urlOf(listening),
+    signInPath: lasting.guard.link.path,
+    routes: answering.routes,
     prepare: async (next) => {
       const prepared = await answersBy(next, lasting)
       return async () => {

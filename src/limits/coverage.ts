@@ -112,7 +112,10 @@ export class CoverageStore {
     )
     const sum = (n: 0 | 1 | 2 | 3 | 4) => counts.reduce((total, count) => total + count[n], 0)
     return {
-      ...{ polled: sum(0), stale: sum(1), failing: sum(2), failingForLong: sum(3) },
+      polled: sum(0),
+      stale: sum(1),
+      failing: sum(2),
+      failingForLong: sum(3),
       // An account may come or go between two of the counts.
       notWatched: Math.max(0, sum(4) - sum(0)),
     }

@@ -9,7 +9,9 @@ export const accountContact = operation({
   route: 'PUT /accounts/{hubId}/contact',
   also: [
     {
-      ...{ id: 'removeContact', route: 'DELETE /accounts/{hubId}/contact', is: "take the account's own contact away" },
+      id: 'removeContact',
+      route: 'DELETE /accounts/{hubId}/contact',
+      is: "take the account's own contact away",
       given: { contact: undefined, remove: true },
     },
   ],
@@ -20,7 +22,9 @@ export const accountContact = operation({
     contact: {
       ...parsedField('the new e-mail address', addressOf, MUST_BE_MAILBOX),
       // The command's argument may be left out all the same.
-      ...{ isRequired: true, option: 'address', most: LONGEST_MAILBOX },
+      isRequired: true,
+      option: 'address',
+      most: LONGEST_MAILBOX,
     },
     remove: flagField('take the contact away', { only: 'command' }),
   },

@@ -35,7 +35,9 @@ export const acknowledgement = operation({
     throw new Refusal('conflict', `alert ${id} has just got worse`, { wayOut })
   },
   json: ({ alert, is, acknowledged }) => ({
-    ...{ ...idsOf(alert), outcome: is, acknowledged: timedAcknowledgement(acknowledged) },
+    ...idsOf(alert),
+    outcome: is,
+    acknowledged: timedAcknowledgement(acknowledged),
   }),
   show: ({ alert, is, acknowledged }) => {
     const [whose, until] = [whoseAlert(alert), formatMoment(acknowledged.until)]

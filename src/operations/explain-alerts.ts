@@ -74,7 +74,13 @@ function explanationParts(explained: AccountExplanation, inFull: boolean): Shown
 }
 
 const RANK: Readonly<Record<ExplainedAlert['state'], number>> = {
-  ...{ critical: 0, warning: 1, failing: 2, pending: 2, unknown: 3, ok: 4, off: 5 },
+  critical: 0,
+  warning: 1,
+  failing: 2,
+  pending: 2,
+  unknown: 3,
+  ok: 4,
+  off: 5,
 }
 
 function byUrgency(a: ExplainedSeries, b: ExplainedSeries): number {

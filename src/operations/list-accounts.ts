@@ -33,7 +33,8 @@ const SEARCH = {
   stale: flagField('only accounts without a fresh reading (limits.freshness)'),
   alert: choiceField(ALERT_FILTERS, 'only those with an open alert, or one of this level', { only: 'api' }),
   order: choiceField(['asc', 'desc'], 'accounts that have nothing to be ordered by come last', {
-    ...{ only: 'api', byDefault: 'asc' },
+    only: 'api',
+    byDefault: 'asc',
   }),
 }
 
@@ -57,8 +58,15 @@ export const accountList = listing({
     if (page.after !== undefined && after === undefined)
       throw wrongField('after', 'is not a place in a list of this order')
     const { rows, next } = await readAccountList(deps, {
-      ...{ text: q.trim(), state, stale, alert, sort, descending: order === 'desc', after },
-      ...{ tag: tagNamed(deps, given.tag), limit: Math.min(page.limit, Number.MAX_SAFE_INTEGER - 1) },
+      text: q.trim(),
+      state,
+      stale,
+      alert,
+      sort,
+      descending: order === 'desc',
+      after,
+      tag: tagNamed(deps, given.tag),
+      limit: Math.min(page.limit, Number.MAX_SAFE_INTEGER - 1),
     })
     const items: Shown[] = kind === undefined ? rows : rows.filter((row) => hasAlert(row, { kind, level }))
     return { items: isForPeople ? await withClosestLimit(deps, items) : items, next: next && placeText(next) }
@@ -67,11 +75,21 @@ export const accountList = listing({
   show: ({ items }, { given, now }) => {
     if (items.length === 0) return [noneText(given)]
     const columns = [
-      ...[whole('HUB ID'), 'DOMAIN', state('STATE'), whole('ALERTS'), whole('NEAREST LIMIT')],
-      ...[spare(whole('READ')), spare(whole('TOKEN ENDS')), below('TROUBLE')],
+      whole('HUB ID'),
+      'DOMAIN',
+      state('STATE'),
+      whole('ALERTS'),
+      whole('NEAREST LIMIT'),
+      spare(whole('READ')),
+      spare(whole('TOKEN ENDS')),
+      below('TROUBLE'),
     ]
     const rows = items.map(({ account, alerts, trouble, ...limit }) => [
-      ...[String(account.hubId), account.hubDomain, stateText(account), alertCountsText(alerts), closestCell(limit)],
+      String(account.hubId),
+      account.hubDomain,
+      stateText(account),
+      alertCountsText(alerts),
+      closestCell(limit),
       account.polledAt === null ? 'not yet' : ageCell(account.polledAt, now),
       leftCell(account.state === 'uninstalled' ? null : account.token.expiresAt, now),
       trouble,

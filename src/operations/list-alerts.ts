@@ -38,7 +38,8 @@ export const alertList = listing({
     account: textField('only those of accounts whose hub id or domain has it', { option: 'search', most: 120 }),
     hubId: accountField('only those of this account'),
     sort: choiceField(['worst', 'newest', 'account'], 'worst first, newest first, or by hub id', {
-      ...{ only: 'command', byDefault: 'worst' },
+      only: 'command',
+      byDefault: 'worst',
     }),
   },
   gives: OpenAlertShape,
@@ -62,12 +63,24 @@ export const alertList = listing({
     const isFiltered = Object.values(filter).some((value) => value !== undefined)
     if (items.length === 0) return [isFiltered ? 'no open alert matches' : 'no alert is open']
     const columns = [
-      ...[state('LEVEL'), whole('HUB ID'), spare('DOMAIN'), named('WHAT'), number('USAGE'), spare(whole('AGE'))],
-      ...[whole('SILENCED'), 'ACK BY', whole('ID')],
+      state('LEVEL'),
+      whole('HUB ID'),
+      spare('DOMAIN'),
+      named('WHAT'),
+      number('USAGE'),
+      spare(whole('AGE')),
+      whole('SILENCED'),
+      'ACK BY',
+      whole('ID'),
     ]
     const rows = items.map((alert) => [
-      ...[alert.level, ...accountCells(alert), subjectOf(alert), usageCell(alert), ageCell(alert.since, now)],
-      ...[alert.silencedBy ?? '', alert.acknowledged?.by ?? ''],
+      alert.level,
+      ...accountCells(alert),
+      subjectOf(alert),
+      usageCell(alert),
+      ageCell(alert.since, now),
+      alert.silencedBy ?? '',
+      alert.acknowledged?.by ?? '',
       isTerminal ? alert.id.slice(0, ID_BEGINNING) : alert.id,
     ])
     return [{ columns, rows }]

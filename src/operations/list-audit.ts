@@ -44,8 +44,13 @@ export const auditList = listing({
       spare('FROM'),
     ]
     const rows = items.map((entry) => [
-      ...[formatSecond(entry.at), whoText(entry), didText(entry), String(entry.hubId ?? '')],
-      ...[entry.subject ?? '', entry.detail ?? '', entry.who.from ?? ''],
+      formatSecond(entry.at),
+      whoText(entry),
+      didText(entry),
+      String(entry.hubId ?? ''),
+      entry.subject ?? '',
+      entry.detail ?? '',
+      entry.who.from ?? '',
     ])
     return [{ columns, rows }, ...(next === undefined ? [] : [more])]
   },

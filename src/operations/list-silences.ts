@@ -30,8 +30,13 @@ export const silenceList = listing({
     const columns = [...what, spare(whole('STARTS')), whole('ENDS'), number('OPEN ALERTS')]
     const distance = (at: string) => formatDistance(Date.parse(at) - now)
     const rows = items.map(({ id, match, author, comment, startsAt, endsAt, openAlerts }) => [
-      ...[id, match, author, comment],
-      ...[Date.parse(startsAt) <= now ? '' : distance(startsAt), distance(endsAt), String(openAlerts)],
+      id,
+      match,
+      author,
+      comment,
+      Date.parse(startsAt) <= now ? '' : distance(startsAt),
+      distance(endsAt),
+      String(openAlerts),
     ])
     return [{ columns, rows }]
   },

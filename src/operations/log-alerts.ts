@@ -44,14 +44,31 @@ export const alertLog = listing({
   show: ({ items }, { given, now }) => {
     if (items.length === 0) return [`no alert changed since ${formatMoment(given.since(now))}`]
     const columns = [
-      ...[whole('AGE'), state('LEVEL'), whole('REASON'), whole('HUB ID'), spare('DOMAIN'), named('WHAT')],
-      ...[spare(number('USAGE')), state('FATE'), prose('WHY'), spare(whole('AT')), spare('ID')],
+      whole('AGE'),
+      state('LEVEL'),
+      whole('REASON'),
+      whole('HUB ID'),
+      spare('DOMAIN'),
+      named('WHAT'),
+      spare(number('USAGE')),
+      state('FATE'),
+      prose('WHY'),
+      spare(whole('AT')),
+      spare('ID'),
       spare(prose('RECEIVERS')),
     ]
     const rows = items.map(({ alert, fate, receivers }) => [
-      ...[ageCell(alert.measuredAt, now), alert.level, alert.reason, ...accountCells(alert.account ?? { hubId: null })],
-      ...[whatOf(alert), usageCell(alert), fate.is, fate.why],
-      ...[formatTime(alert.measuredAt), alert.id, receivers.map(({ receiver, is }) => `${receiver} ${is}`).join(', ')],
+      ageCell(alert.measuredAt, now),
+      alert.level,
+      alert.reason,
+      ...accountCells(alert.account ?? { hubId: null }),
+      whatOf(alert),
+      usageCell(alert),
+      fate.is,
+      fate.why,
+      formatTime(alert.measuredAt),
+      alert.id,
+      receivers.map(({ receiver, is }) => `${receiver} ${is}`).join(', '),
     ])
     return [{ columns, rows }]
   },

@@ -21,7 +21,8 @@ export async function alertNamed(deps: Parameters<typeof findAlert>[0], given: s
         'unknown',
         `"${given.slice(0, 40)}" is not the id of an alert, nor its first six characters or more`,
         {
-          ...{ field: 'id', wayOut: 'plimsoll alerts list shows them' },
+          field: 'id',
+          wayOut: 'plimsoll alerts list shows them',
         },
       )
     case 'several':

@@ -39,7 +39,11 @@ const poll = operation({
   },
   show: (polled, { now }) => {
     const rows = polled.map(({ hubId, hubDomain, outcome, polledAt, reason }) => [
-      ...[String(hubId), hubDomain, outcome, ageCell(polledAt, now), reason ?? ''],
+      String(hubId),
+      hubDomain,
+      outcome,
+      ageCell(polledAt, now),
+      reason ?? '',
     ])
     return [{ columns: [whole('HUB ID'), 'DOMAIN', state('OUTCOME'), spare(whole('READ')), prose('WHY')], rows }]
   },

@@ -72,7 +72,9 @@ function seriesTable({ series, alerts }: AccountView): Shown[] {
   if (series.length === 0) return []
   const columns = [named('SERIES'), number('USAGE'), number('LIMIT'), number('%'), number('DAYS LEFT'), state('ALERT')]
   const rows = series.map((one) => [
-    ...[seriesName(one), formatCount(one.usage), ...limitCells(one)],
+    seriesName(one),
+    formatCount(one.usage),
+    ...limitCells(one),
     one.daysLeft == null ? (one.daysRead ?? '') : formatDaysLeft(one.daysLeft, one.forecast),
     alerts.find((alert) => alert.field === one.id)?.level ?? '',
   ])

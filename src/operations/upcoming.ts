@@ -24,8 +24,11 @@ export const upcoming = operation({
     const { accounts, items, full, record } = found
     const columns = [whole('HUB ID'), 'DOMAIN', named('WHAT'), spare(whole('%')), whole('LEFT'), whole('EXPECTED')]
     const rows = items.map((item) => [
-      ...[...accountCells(item), seriesName(item), percentCell(item.percent)],
-      ...[formatDaysLeft(item.daysLeft, item), formatTime(item.expectedAt).slice(0, 10)],
+      ...accountCells(item),
+      seriesName(item),
+      percentCell(item.percent),
+      formatDaysLeft(item.daysLeft, item),
+      formatTime(item.expectedAt).slice(0, 10),
     ])
     return [
       accounts === 0 ? noneUpcomingText(found) : upcomingText(accounts),

@@ -122,7 +122,7 @@ export function readMetadata(json: unknown): TokenMetadata {
   }
 }
 
-/** It becomes part of a host name. */
+/** The data center, only in the form `eu1`: it becomes part of a host name. */
 function readHublet(signed: unknown): Pick<TokenMetadata, 'hublet'> {
   if (typeof signed !== 'object' || signed === null || !('hublet' in signed)) return {}
   const { hublet } = signed

@@ -240,7 +240,7 @@ function resultOf<T>(
   }
 }
 
-/** What can't be read is handed on, to be kept: the refresh token that was sent may be over. */
+/** An answer that can't be read is handed on, to be kept: the refresh token that was sent may be over. */
 function withUnread<T>(
   result: ProviderResult<T>,
   { body }: HttpResponse,

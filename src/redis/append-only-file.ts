@@ -63,10 +63,7 @@ export class AppendOnlyFile {
       this.#refusedAt = now
       return undefined
     }
-    const [rewrittenAt, forgottenAt] = await this.#store.hmget(
-      this.#keys.appendOnlyFile,
-      ...['rewrittenAt', 'forgottenAt'],
-    )
+    const [rewrittenAt, forgottenAt] = await this.#store.hmget(this.#keys.appendOnlyFile, 'rewrittenAt', 'forgottenAt')
     const own = { begunAt: this.#begun?.at, refusedAt: this.#refusedAt }
     if (!isRewriteDue({ rewrittenAt: time(rewrittenAt), forgottenAt: time(forgottenAt), ...own }, now)) return undefined
     await this.#store.bgrewriteaof()

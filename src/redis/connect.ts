@@ -49,7 +49,9 @@ const PAGES_MS = 2_000
  * wait for jobs, up to ten seconds at a time.
  */
 export const SILENT_MS: Record<Purpose | 'waiting', number> = {
-  ...{ steps: 6_000, queues: 6_000, pages: PAGES_MS + 500 },
+  steps: 6_000,
+  queues: 6_000,
+  pages: PAGES_MS + 500,
   waiting: 13_000,
 }
 

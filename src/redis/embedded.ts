@@ -138,9 +138,26 @@ class Server {
 
   #arguments(): string[] {
     return [
-      ...['--port', '0', '--unixsocket', this.socket, '--unixsocketperm', '700', '--daemonize', 'no'],
-      ...['--dir', this.#folder, '--appendonly', 'yes', '--appendfsync', 'everysec', '--save', ''],
-      ...['--maxmemory-policy', 'noeviction', '--databases', '1'],
+      '--port',
+      '0',
+      '--unixsocket',
+      this.socket,
+      '--unixsocketperm',
+      '700',
+      '--daemonize',
+      'no',
+      '--dir',
+      this.#folder,
+      '--appendonly',
+      'yes',
+      '--appendfsync',
+      'everysec',
+      '--save',
+      '',
+      '--maxmemory-policy',
+      'noeviction',
+      '--databases',
+      '1',
     ]
   }
 
@@ -161,8 +178,11 @@ class Server {
   /** A connection by whose name the server knows us. The end of the one that watches means that the server has gone. */
   #connect(commandTimeout: number): Redis {
     const connection: Redis = new Redis({
-      ...{ path: this.socket, connectionName: `plimsoll:${process.pid}:watch` },
-      ...{ lazyConnect: true, maxRetriesPerRequest: 1, commandTimeout },
+      path: this.socket,
+      connectionName: `plimsoll:${process.pid}:watch`,
+      lazyConnect: true,
+      maxRetriesPerRequest: 1,
+      commandTimeout,
       retryStrategy: (attempt) => {
         // No reconnect while closing: the SHUTDOWN would be sent again, to a server that another process has started
         // since.

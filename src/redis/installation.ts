@@ -45,7 +45,8 @@ export function judgeData({ began, installation, evicted }: DataFacts): DataTrou
   }
   if (evicted === 0) return undefined
   return {
-    ...{ code: 'redis.evicts', isOurs: true },
+    code: 'redis.evicts',
+    isOurs: true,
     detail: `Redis threw away ${evicted} keys for want of memory since this daemon began: tokens may be among them`,
   }
 }

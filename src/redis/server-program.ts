@@ -98,7 +98,8 @@ export function spawnServer(args: readonly string[], output: number, lock: numbe
   const umask = process.umask(0o077)
   const child = spawn(program, args, {
     // A process group of its own: Ctrl-C must reach the daemon alone, which still has data to write.
-    ...{ detached: true, env: plainEnvironment() },
+    detached: true,
+    env: plainEnvironment(),
     stdio: ['ignore', output, output, lock],
   })
   process.umask(umask)
@@ -123,7 +124,9 @@ export function checkAppendOnlyFile(file: string, fix?: 'fix'): { isWhole: boole
   const checker = findProgram('redis-check-aof', 'valkey-check-aof')
   if (checker === undefined) throw new Error('there is no redis-check-aof on this machine: apt-get install redis-tools')
   const { status, stdout, stderr } = spawnSync(checker, [...(fix === undefined ? [] : ['--fix']), file], {
-    ...{ env: plainEnvironment(), encoding: 'utf8', input: 'y\n' },
+    env: plainEnvironment(),
+    encoding: 'utf8',
+    input: 'y\n',
   })
   return { isWhole: status === 0, output: `${stdout}${stderr}` }
 }

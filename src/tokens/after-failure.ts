@@ -125,7 +125,11 @@ function rejected(failed: FailedRefresh, base: AfterFailure, now: number, random
   const waitedFor = now - rejectedAt >= longestDoubt(times)
   if (!vouchedFor && !waitedFor) return { ...again, refreshAt: now + graceOf(times), alert: base.alert }
   return {
-    ...{ state: 'reauthorize', refreshAt: daily(now, random), pollAt: 'never', rejectedAt, alert: 'reauthorize' },
+    state: 'reauthorize',
+    refreshAt: daily(now, random),
+    pollAt: 'never',
+    rejectedAt,
+    alert: 'reauthorize',
   }
 }
 

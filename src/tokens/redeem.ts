@@ -121,7 +121,11 @@ export function answerToStore(
   const times: TokenTimes = { obtainedAt: sentAt, expiresAt: sentAt + answer.lifetimeMs }
   const next = answer.refreshToken ?? sent
   return {
-    ...{ hubId, owner, generation, grants, access: answer.accessToken },
+    hubId,
+    owner,
+    generation,
+    grants,
+    access: answer.accessToken,
     // Written only where it is another one: most providers return the same, and encrypting it again would be for nothing.
     refresh: isSame(next, current) ? undefined : next,
     isOfPrevious: !isSame(sent, current) && !isSame(next, sent),

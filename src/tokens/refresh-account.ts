@@ -231,7 +231,7 @@ function isKeptAlive(state: AccountState): boolean {
   return state === 'active' || state === 'failing'
 }
 
-/** Where refresh tokens rotate, or may for all that is known, an answer that can't be read may hold the only one that works. */
+/** An answer that can't be read may hold the only refresh token that works, unless it is known that they do not rotate. */
 function withKept(deps: RefreshDeps, { hubId, context }: Attempt, failure: RefreshFailure): RefreshFailure {
   if (!('unread' in failure && failure.unread !== undefined && deps.endpoint.mayRotate)) return failure
   const { unread, message, ...others } = failure

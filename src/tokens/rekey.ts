@@ -68,8 +68,16 @@ const WAIT_FOR_WRITERS_MS = (SILENCE_S + 3) * 1_000
 export async function rekeyAll(deps: RekeyDeps, watcher: RekeyWatcher): Promise<Rekeyed> {
   const [keyId] = deps.vault.keyIds
   let rekeyed: Rekeyed = {
-    ...{ is: 'writing', keyId, accounts: 0, replaced: 0, passes: 0, unopened: [] },
-    ...{ removable: [], needed: [], writers: [], writingKeys: [] },
+    is: 'writing',
+    keyId,
+    accounts: 0,
+    replaced: 0,
+    passes: 0,
+    unopened: [],
+    removable: [],
+    needed: [],
+    writers: [],
+    writingKeys: [],
   }
   while (rekeyed.passes < MOST_PASSES) {
     // Before any pass: values that they write behind it would not be found, and a daemon that was never given the first key

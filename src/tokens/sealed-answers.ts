@@ -64,7 +64,7 @@ export function sealAnswers({ vault, log }: Sealing, dataDir: string, answers: r
 /** An answer of the token endpoint that could not be read, of an account or of the grant of an install. */
 export interface KeptUnread extends UnreadAnswer {
   holder: Holder
-  /** Of the tokens that were stored then. */
+  /** Generation of the tokens that were stored then. */
   generation?: string
   /** The only account that an install may connect. */
   only?: number | undefined

@@ -129,7 +129,7 @@ export class TokenStore implements LeaseStore {
 
   /** Gives the lease back where nothing is to be done, and puts the account where its plan says. */
   async leave(hubId: number, owner: string, refreshAt: number): Promise<void> {
-    await this.#store.leaveRefresh(this.#keys.own(hubId), ...[hubId, owner, Math.round(refreshAt)])
+    await this.#store.leaveRefresh(this.#keys.own(hubId), hubId, owner, Math.round(refreshAt))
   }
 
   async renewLease({ hubId, owner, ms }: Parameters<LeaseStore['renewLease']>[0]): Promise<boolean> {
@@ -154,10 +154,22 @@ export class TokenStore implements LeaseStore {
   parkGrant(grant: GrantToStore, vault: Vault, nextAt: number): Promise<'parked' | 'gone'> {
     const { id, access, refresh, times, grantedAt, only, account } = grant
     return this.#store.parkGrant(
-      ...[this.#keys.grants.grant(id), this.#keys.grants.due, this.#keys.grants.order],
-      ...[id, nextAt, times.obtainedAt],
-      ...['access', vault.seal(access, NO_ACCOUNT, 'access'), 'refresh', vault.seal(refresh, NO_ACCOUNT, 'refresh')],
-      ...['obtainedAt', times.obtainedAt, 'expiresAt', times.expiresAt, 'grantedAt', grantedAt],
+      this.#keys.grants.grant(id),
+      this.#keys.grants.due,
+      this.#keys.grants.order,
+      id,
+      nextAt,
+      times.obtainedAt,
+      'access',
+      vault.seal(access, NO_ACCOUNT, 'access'),
+      'refresh',
+      vault.seal(refresh, NO_ACCOUNT, 'refresh'),
+      'obtainedAt',
+      times.obtainedAt,
+      'expiresAt',
+      times.expiresAt,
+      'grantedAt',
+      grantedAt,
       ...(only === undefined ? [] : ['only', only]),
       ...(account === undefined ? [] : ['hubId', account]),
     )
@@ -175,7 +187,11 @@ export class TokenStore implements LeaseStore {
   ): Promise<'recorded' | 'lost'> {
     return this.#store.recordRefreshFailure(
       this.#keys.own(hubId),
-      ...[hubId, owner, generation, record.state, Math.round(record.refreshAt)],
+      hubId,
+      owner,
+      generation,
+      record.state,
+      Math.round(record.refreshAt),
       record.pollAt === 'unchanged' ? '' : record.pollAt,
       stepJson(record.fields),
       stepJson(record.alerts),

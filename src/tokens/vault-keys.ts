@@ -56,7 +56,9 @@ async function register(
 ): Promise<'registered' | 'stale'> {
   try {
     return await store.registerKeys(
-      ...[keys.vault.canaries, keys.vault.used, missing === 'allowed' ? 'yes' : 'no'],
+      keys.vault.canaries,
+      keys.vault.used,
+      missing === 'allowed' ? 'yes' : 'no',
       ...vault.keyIds.flatMap((id) => [
         id,
         known.canaries.get(id) ?? '',

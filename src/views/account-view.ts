@@ -117,7 +117,8 @@ function verdictOf(
   })
   return accountVerdict(
     {
-      ...{ account, ...fleet },
+      account,
+      ...fleet,
       ...(series.length === 0 ? {} : { readAt }),
       alerts: { ...countsOf(marked), worst: worst && alertText(worst, now) },
     },
@@ -185,12 +186,15 @@ export function withBucketSeries(
 export function seriesJson({ id, metric, objectTypeId, label, from, to, ...read }: CurrentSeries): SeriesShape {
   const { usage, limit, percent, reportedPercent, measuredAt, daysLeft, forecast, forecastReason, records } = read
   return {
-    ...{ id, metric },
+    id,
+    metric,
     ...(objectTypeId === undefined ? {} : { objectTypeId }),
     ...(label === undefined ? {} : { label }),
     ...(from === undefined ? {} : { from }),
     ...(to === undefined ? {} : { to }),
-    ...{ usage, limit, percent },
+    usage,
+    limit,
+    percent,
     ...(reportedPercent === undefined ? {} : { reportedPercent }),
     measuredAt: iso(measuredAt),
     daysLeft: daysLeft == null ? null : tenths(daysLeft),

@@ -164,7 +164,11 @@ function timeOf({ measuredAt }: Alert): number {
 /** A transition for the API and the command line. */
 export function transitionJson({ transition, alert, fate, receivers }: LoggedTransition): TransitionShape {
   return {
-    ...{ at: alert.measuredAt, transition, fate: fate.is, ...(fate.why === '' ? {} : { why: fate.why }), alert },
+    at: alert.measuredAt,
+    transition,
+    fate: fate.is,
+    ...(fate.why === '' ? {} : { why: fate.why }),
+    alert,
     receivers: receivers.map(({ receiver, is, why }) => ({ receiver, fate: is, ...(why === '' ? {} : { why }) })),
   }
 }

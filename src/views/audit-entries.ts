@@ -6,7 +6,11 @@ import type { AuditEntryShape } from './shapes/audit.ts'
 export function auditEntryJson({ id, at, action, who, ...more }: AuditEntry): AuditEntryShape {
   const { hubId, subject, detail } = more
   return {
-    ...{ id, at: new Date(at).toISOString(), action, who: who.name, via: who.via },
+    id,
+    at: new Date(at).toISOString(),
+    action,
+    who: who.name,
+    via: who.via,
     ...defined({ from: who.from, hubId, subject, detail }),
   }
 }

@@ -116,8 +116,15 @@ interface Tested {
 /** A message as it would be sent; the reason is why its template was left out. */
 export function shownMessageJson(receiver: string, { text, fault }: ShownMessage): ReceiverTestShape {
   return {
-    ...{ receiver, outcome: 'shown', shown: text, reason: fault ?? null },
-    ...{ answer: null, ms: 0, fix: null, noted: false, enabled: false },
+    receiver,
+    outcome: 'shown',
+    shown: text,
+    reason: fault ?? null,
+    answer: null,
+    ms: 0,
+    fix: null,
+    noted: false,
+    enabled: false,
   }
 }
 
@@ -127,8 +134,11 @@ export function receiverTestJson(receiver: string, { outcome, ms, noted, fix }: 
     receiver,
     outcome: isDelivered ? 'delivered' : 'failed',
     reason: isDelivered ? (outcome.detail ?? null) : outcome.reason,
-    ...{ answer: outcome.answer ?? null, ms, fix: fix ?? null },
+    answer: outcome.answer ?? null,
+    ms,
+    fix: fix ?? null,
     shown: null,
-    ...{ noted: noted !== 'away', enabled: noted === 'enabled' },
+    noted: noted !== 'away',
+    enabled: noted === 'enabled',
   }
 }

@@ -165,7 +165,8 @@ function placeOf(rules: readonly Rule[], rule: Rule): RulePlace {
   return {
     at: `thresholds[${rules.indexOf(rule)}]`,
     line: rule.line ?? null,
-    ...{ name: rule.name, title: ruleName(rule) },
+    name: rule.name,
+    title: ruleName(rule),
     asks: rule.off === true ? 'off' : levels.join(', '),
   }
 }
@@ -233,7 +234,11 @@ function explainAlert(
 ): ExplainedAlert {
   const open = state === undefined || state.level === 'ok' ? undefined : state
   return {
-    ...{ field, kind, subject, state: shown, why },
+    field,
+    kind,
+    subject,
+    state: shown,
+    why,
     alert: open === undefined ? null : alertId(facts.account.hubId, field, open.since),
     since: open?.since ?? null,
     acknowledged: currentAcknowledgement(open, now) ?? null,

@@ -44,7 +44,11 @@ export async function explainView(
 export function explanationJson({ account, standing, own, series }: AccountExplanation): ExplanationShape {
   const { hubId, hubDomain, state, polledAt, nextPollAt, nextRefreshAt } = account
   return {
-    ...{ hubId, hubDomain, state, standing, polledAt: iso(polledAt) },
+    hubId,
+    hubDomain,
+    state,
+    standing,
+    polledAt: iso(polledAt),
     nextPollAt: iso(nextPollAt),
     nextPollBecause: nextPollBecause({ account, series: series.map((one) => one.series) }),
     nextRefreshAt: iso(nextRefreshAt),
@@ -59,11 +63,23 @@ export function explanationJson({ account, standing, own, series }: AccountExpla
 function alertJson(one: ExplainedAlert): ExplainedAlertShape {
   const { field, kind, subject, state, alert, since, why, acknowledged, transitions } = one
   return {
-    ...{ field, kind, subject, state, alert, since: iso(since), why },
+    field,
+    kind,
+    subject,
+    state,
+    alert,
+    since: iso(since),
+    why,
     acknowledged: acknowledged === null ? null : timedAcknowledgement(acknowledged),
     transitions: transitions.map(({ ref, at, alert, fate, why: ended, waiting, attempts }) => ({
-      ...{ transition: ref, at: iso(at), id: alert.id, kind: alert.kind, level: alert.level, reason: alert.reason },
-      ...{ fate, why: ended },
+      transition: ref,
+      at: iso(at),
+      id: alert.id,
+      kind: alert.kind,
+      level: alert.level,
+      reason: alert.reason,
+      fate,
+      why: ended,
       waiting: waiting.map((by) => ({ ...by, until: iso(by.until) })),
       attempts: attempts.map(timedAttempt),
     })),

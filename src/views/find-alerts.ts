@@ -104,7 +104,8 @@ export async function findAlerts(deps: Sources, search: AlertSearch, page: Page,
   const alerts = found.toSorted((a, b) => Number(isHandled(a)) - Number(isHandled(b)))
   const byAccount = Map.groupBy(alerts, ({ hubId }) => hubId ?? NO_ACCOUNT)
   return {
-    ...{ counts: survey.counts, alerts },
+    counts: survey.counts,
+    alerts,
     accounts: shown.flatMap(({ hubId, hubDomain, counts }) => {
       const own = byAccount.get(hubId)
       return own === undefined ? [] : [{ hubId: hubId === NO_ACCOUNT ? null : hubId, hubDomain, counts, alerts: own }]
@@ -218,7 +219,8 @@ export function timedAlert({ acknowledged, ...alert }: OpenAlert): TimedAlert {
 export function timedAcknowledgement(given: NonNullable<OpenAlert['acknowledged']>): AcknowledgementShape {
   const { at, by, comment, until } = given
   return {
-    ...{ at: new Date(at).toISOString(), by },
+    at: new Date(at).toISOString(),
+    by,
     ...(comment === undefined ? {} : { comment }),
     until: new Date(until).toISOString(),
   }

@@ -53,7 +53,9 @@ export type DaemonStatus = DaemonShape
 export function daemonStatus(daemon: Daemon, now: number): DaemonStatus {
   const { name, version, startedAt, lastSeenAt, roles } = daemon
   return {
-    ...{ name, version, roles: [...roles] },
+    name,
+    version,
+    roles: [...roles],
     startedAt: new Date(startedAt).toISOString(),
     lastSeenAt: new Date(lastSeenAt).toISOString(),
     silent: isSilent(daemon, now),

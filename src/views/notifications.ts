@@ -32,8 +32,12 @@ export async function readNotifications(deps: Sources, hubId: number, most = ALL
     logged.map(async ({ transition: ref, alert, fate, receivers }): Promise<Notification> => {
       const waiting = receivers.filter(({ is }) => is === 'pending').map((one) => waitingFor(deps, one))
       return {
-        ...{ ref, alert, at: Date.parse(alert.measuredAt), field: fieldOf(alert) },
-        ...{ fate: fate.is, why: fate.is === 'pending' ? '' : fate.why },
+        ref,
+        alert,
+        at: Date.parse(alert.measuredAt),
+        field: fieldOf(alert),
+        fate: fate.is,
+        why: fate.is === 'pending' ? '' : fate.why,
         waiting: fate.isNew === true ? IN_OUTBOX : await Promise.all(waiting),
         attempts: attemptsOf(
           receivers.flatMap(({ delivery }) => delivery ?? []),
@@ -62,7 +66,7 @@ function attemptsOf(carrying: readonly DeliveryHead[], attempts: readonly Logged
       if (logged.length > 0 || head.attempts === 0 || head.endedAt === null) return logged
       const { id, receiver, type, attempts: attempt, state, endedAt, reason } = head
       const unknown = { ms: null, answer: null, nextAt: null }
-      return [{ ...{ at: endedAt, id, receiver, type, attempt, reason }, outcome: state, ...unknown }]
+      return [{ at: endedAt, id, receiver, type, attempt, reason, outcome: state, ...unknown }]
     })
     .sort((a, b) => a.at - b.at)
 }

@@ -40,8 +40,13 @@ export async function readOutboxBalance(
   const inOutbox = news.reduce((sum, count) => sum + count, 0)
   const late = [due.newSince, due.dueAt, momentOf(attempt)].filter((at) => at !== null && at < now)
   return {
-    ...{ pending: inOutbox + waits + deliveries, inOutbox, waiting: waits, deliveries, dead: givenUp },
-    ...{ oldestPendingAt: earliest([due.newSince, momentOf(oldest), momentOf(oldestSent)]), lateSince: earliest(late) },
+    pending: inOutbox + waits + deliveries,
+    inOutbox,
+    waiting: waits,
+    deliveries,
+    dead: givenUp,
+    oldestPendingAt: earliest([due.newSince, momentOf(oldest), momentOf(oldestSent)]),
+    lateSince: earliest(late),
   }
 }
 

@@ -112,7 +112,9 @@ async function readNext(deps: Sources, hubId: number, now: number): Promise<Upco
   const expectedAt = Math.max(now, (readAt(series, account.readings) ?? now) + days * DAY_MS)
   return {
     ...rowOf(hubId, account.hubDomain, series),
-    ...{ daysLeft: tenths(days), earliest: tenths(earliest), latest: latest === null ? null : tenths(latest) },
+    daysLeft: tenths(days),
+    earliest: tenths(earliest),
+    latest: latest === null ? null : tenths(latest),
     expectedAt: new Date(expectedAt).toISOString(),
     more: coming.length - 1,
   }

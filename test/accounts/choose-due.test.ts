@@ -10,7 +10,7 @@ function tokens(lane: DueToken['lane'], count: number, firstId: number): DueToke
   // Nearest to expiry last, so that order is no accident.
   return Array.from({ length: count }, (_, n) => {
     const expiresAt = lane === 'new' ? 0 : NOW + 1_000 * (count - n)
-    return { ...{ hubId: firstId + n, lane, expiresAt }, obtainedAt: lane === 'new' ? 0 : NOW - 1_800_000 }
+    return { hubId: firstId + n, lane, expiresAt, obtainedAt: lane === 'new' ? 0 : NOW - 1_800_000 }
   })
 }
 const lanesOf = (chosen: DueToken[]) => ({

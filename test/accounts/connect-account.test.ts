@@ -24,7 +24,10 @@ async function install(does: FakeAnswers = {}, more: WorldOptions = {}, open: ty
   const w = await open({ ...more, provider: { ...given, ...does } })
   const deps = { ...w.services, endpoint: new CodeDoor() }
   return {
-    ...{ ...w, ...accountIn(w.services), deps, registry: w.services.registry },
+    ...w,
+    ...accountIn(w.services),
+    deps,
+    registry: w.services.registry,
     connect: (options?: Parameters<typeof connectWithCode>[2]) => connectWithCode(deps, code, options),
     grants: () => w.store.zrange(w.keys.grants.due, 0, '-1'),
   }
@@ -39,18 +42,38 @@ describe('connecting with a code', () => {
     const scopes = ['oauth', 'crm.objects.contacts.read']
     expect(await one.connect()).toEqual({ is: 'connected', hubId: HUB, hubDomain: 'acme.example.com', scopes })
     const asked = [one.provider.calls[0], one.provider.calls[1]]
-    expect(asked).toEqual([...[['exchangeCode', 'the-code']], ...[['metadata', 'access-1']]])
+    expect(asked).toEqual([
+      ['exchangeCode', 'the-code'],
+      ['metadata', 'access-1'],
+    ])
     expect(one.provider.calls).toHaveLength(2)
     expect(await one.tokens()).toEqual({ access: 'access-1', refresh: 'refresh-1', previous: undefined })
     const now = one.clock.now()
     const [nothing, none] = [null, []]
     expect(await one.read()).toEqual({
-      ...{ hubId: HUB, hubDomain: 'acme.example.com', state: 'active', user: 'ada@acme.example.com', contact: nothing },
-      ...{ connectedAt: now, firstConnectedAt: now, parkedUntil: nothing, uninstall: nothing },
+      hubId: HUB,
+      hubDomain: 'acme.example.com',
+      state: 'active',
+      user: 'ada@acme.example.com',
+      contact: nothing,
+      connectedAt: now,
+      firstConnectedAt: now,
+      parkedUntil: nothing,
+      uninstall: nothing,
       token: { obtainedAt: now, expiresAt: now + 1_800_000, refreshedAt: now, generation: 1, driftMs: null },
-      ...{ refreshFailure: nothing, refusedSince: nothing, tokenServedAt: nothing, tokenServedTo: nothing },
-      ...{ polledAt: nothing, turn: nothing, pollFailure: nothing, pollBlocked: nothing, objectTypesLeftOut: 0 },
-      ...{ notAvailable: none, bucket: nothing, gaps: none, unreadable: none },
+      refreshFailure: nothing,
+      refusedSince: nothing,
+      tokenServedAt: nothing,
+      tokenServedTo: nothing,
+      polledAt: nothing,
+      turn: nothing,
+      pollFailure: nothing,
+      pollBlocked: nothing,
+      objectTypesLeftOut: 0,
+      notAvailable: none,
+      bucket: nothing,
+      gaps: none,
+      unreadable: none,
     })
     expect(await one.registry.grantedScopes(HUB)).toEqual(scopes)
     const refreshAt = Number(await one.dueAt('refresh'))
@@ -172,8 +195,14 @@ describe('connecting again', () => {
     await store.hset(own.tokens, 'previous', 'x')
     expect(await connectLater()).toMatchObject({ is: 'reconnected', hubDomain: 'new.example.com' })
     expect(await one.read()).toMatchObject({
-      ...{ state: 'active', hubDomain: 'new.example.com', user: null, connectedAt: clock.now(), polledAt: 1 },
-      ...{ refreshFailure: null, pollFailure: null, token: { generation: 1_000_000 } },
+      state: 'active',
+      hubDomain: 'new.example.com',
+      user: null,
+      connectedAt: clock.now(),
+      polledAt: 1,
+      refreshFailure: null,
+      pollFailure: null,
+      token: { generation: 1_000_000 },
     })
     expect(await one.tokens()).toEqual({ access: 'access-9', refresh: 'refresh-9', previous: undefined })
     expect(await one.record()).not.toHaveProperty('retryAt')
@@ -298,8 +327,12 @@ describe('two installs of an account that cross', () => {
     const ids = await first.grants()
     const grants = await Promise.all(ids.map((id) => readGrant(first.deps, id)))
     return {
-      ...{ ...first, outcome, ids, parked: grants.map((grant) => grant?.refreshToken.reveal()) },
-      ...{ stored: await first.tokens(), asked: first.provider.calls.slice(2) },
+      ...first,
+      outcome,
+      ids,
+      parked: grants.map((grant) => grant?.refreshToken.reveal()),
+      stored: await first.tokens(),
+      asked: first.provider.calls.slice(2),
     }
   }
 

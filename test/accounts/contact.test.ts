@@ -18,7 +18,9 @@ async function world() {
     })()
     const bad: string[] = []
     await importAccounts(w.services, readRows(bytes, 'a.csv'), {
-      ...{ replace, stop: new AbortController().signal, onProgress: () => {} },
+      replace,
+      stop: new AbortController().signal,
+      onProgress: () => {},
       onBad: ({ problem }) => void bad.push(problem),
     })
     return bad

@@ -22,7 +22,11 @@ async function unread(ask: ProviderClient['metadata'], hubIds = [HUB]) {
     await w.store.hset(w.keys.own(hubId), 'metadataDue', '1')
   }
   return {
-    ...{ ...w, ...accountIn(services), deps: services, due: services.due, registry: services.registry },
+    ...w,
+    ...accountIn(services),
+    deps: services,
+    due: services.due,
+    registry: services.registry,
     isDue: async (hubId = HUB) => (await services.polls.read(hubId))?.record?.metadataDue,
     read: async (hubId = HUB) => identifyAccount(services, hubId),
   }
@@ -36,7 +40,10 @@ describe('the metadata of an imported account', () => {
     expect(one.provider.calls).toEqual([['metadata', 'access-1']])
     expect(await one.isDue()).toBe(false)
     expect(await one.registry.get(HUB)).toMatchObject({
-      ...{ hubDomain: 'acme.example.com', hublet: 'eu1', user: 'ada@acme.example.com', state: 'active' },
+      hubDomain: 'acme.example.com',
+      hublet: 'eu1',
+      user: 'ada@acme.example.com',
+      state: 'active',
       token: { generation: 1, driftMs: null },
     })
     expect(await one.registry.grantedScopes(HUB)).toEqual(['oauth', 'tickets'])
@@ -144,7 +151,9 @@ describe('a token that belongs to another account', () => {
     const one = await foreign()
     expect(await one.registry.get(HUB)).toMatchObject({
       state: 'reauthorize',
-      ...{ hubDomain: 'imported.example.com', refusedSince: null, parkedUntil: null },
+      hubDomain: 'imported.example.com',
+      refusedSince: null,
+      parkedUntil: null,
       refreshFailure: { class: 'foreign', reason: 'its refresh token belongs to account 456', at: one.clock.now() },
     })
     expect(await one.due.when('poll', HUB)).toBeNull()
@@ -153,7 +162,10 @@ describe('a token that belongs to another account', () => {
     expect(await one.tokens()).toMatchObject({ access: undefined, refresh: 'refresh-1' })
     expect(await one.outbox()).toMatchObject([
       {
-        ...{ kind: 'token', level: 'critical', status: 'firing', cause: 'foreign' },
+        kind: 'token',
+        level: 'critical',
+        status: 'firing',
+        cause: 'foreign',
         message: expect.stringContaining('belongs to account 456'),
       },
     ])

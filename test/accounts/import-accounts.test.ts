@@ -22,7 +22,9 @@ async function installation(vault?: Vault) {
       yield Buffer.from(text)
     })()
     const summary = await importAccounts(w.services, readRows(bytes, 'a.csv'), {
-      ...{ replace, stop, onProgress: () => {} },
+      replace,
+      stop,
+      onProgress: () => {},
       onBad: ({ line, problem }) => bad.push([line, problem]),
     })
     return { ...summary, bad }
@@ -46,7 +48,11 @@ describe('an imported account', () => {
     expect(await bring(row('refresh-1'))).toEqual({ ...counted, imported: 1 })
     expect(await tokens()).toMatchObject({ access: undefined, refresh: 'refresh-1' })
     expect(await registry.get(HUB)).toMatchObject({
-      ...{ state: 'active', hubDomain: 'acme.example.com', user: null, connectedAt: clock.now(), polledAt: null },
+      state: 'active',
+      hubDomain: 'acme.example.com',
+      user: null,
+      connectedAt: clock.now(),
+      polledAt: null,
       token: { obtainedAt: null, expiresAt: null, refreshedAt: null, generation: 1, driftMs: null },
     })
     expect(await dueAt('refresh')).toBe(clock.now())
@@ -125,7 +131,9 @@ describe('an import of an account that is known', () => {
     slow.answer(answered('access-2', 'refresh-2'))
     expect(await refreshing).toEqual({ is: 'lost' })
     expect(await tokens()).toEqual({
-      ...{ access: undefined, refresh: 'refresh-new', previous: undefined },
+      access: undefined,
+      refresh: 'refresh-new',
+      previous: undefined,
     })
     expect(await dueAt('poll')).toBeNull()
     expect(await dueAt('refresh')).toBe(clock.now())
@@ -191,7 +199,9 @@ describe('an import', () => {
     const held: number[] = []
     let seen = 0
     const summary = await importAccounts(services, readRows(bytes(), 'a.csv'), {
-      ...{ replace: false, stop: new AbortController().signal, onBad: () => {} },
+      replace: false,
+      stop: new AbortController().signal,
+      onBad: () => {},
       onProgress: (lines) => {
         seen += lines
         if (seen === 5_000 || seen === ROWS) held.push(heldMemory())

@@ -31,15 +31,26 @@ async function begun(dialect: DialectName = 'v1') {
   const clock = new HandClock()
   const sandbox = await startSandbox(
     {
-      ...{ port: 0, smtpPort: 0, accounts: 1, tokenLifetimeMs: 30 * MINUTE, rotateRefreshTokens: true },
-      ...{ scenario: 'steady', ...APP },
+      port: 0,
+      smtpPort: 0,
+      accounts: 1,
+      tokenLifetimeMs: 30 * MINUTE,
+      rotateRefreshTokens: true,
+      scenario: 'steady',
+      ...APP,
     },
     clock,
   )
   onTestFinished(() => sandbox.close())
   const provider = createProviderClient({
-    ...{ dialect, baseUrl: sandbox.url, redirectUri: REDIRECT, timeoutMs: 10_000, connections: 2, clock },
-    ...{ clientId: APP.clientId, clientSecrets: [new Secret(APP.clientSecret)] },
+    dialect,
+    baseUrl: sandbox.url,
+    redirectUri: REDIRECT,
+    timeoutMs: 10_000,
+    connections: 2,
+    clock,
+    clientId: APP.clientId,
+    clientSecrets: [new Secret(APP.clientSecret)],
   })
   onTestFinished(() => provider.close())
   const w = await openWorld(redis, { clock, change: () => ({ provider }) })
@@ -48,8 +59,11 @@ async function begun(dialect: DialectName = 'v1') {
   const fault = (fault: Fault) => send(`${sandbox.url}/sandbox/faults`, 'POST', fault)
   const code = async () => {
     const query = new URLSearchParams({
-      ...{ client_id: APP.clientId, redirect_uri: REDIRECT, scopes: 'oauth crm.objects.contacts.read' },
-      ...{ account: String(HUB), state: 'x' },
+      client_id: APP.clientId,
+      redirect_uri: REDIRECT,
+      scopes: 'oauth crm.objects.contacts.read',
+      account: String(HUB),
+      state: 'x',
     })
     const approved = await fetch(`${sandbox.url}/oauth/authorize?${query}`, { method: 'POST', redirect: 'manual' })
     return new Secret(new URL(approved.headers.get('location') ?? '').searchParams.get('code') ?? '')
@@ -72,7 +86,12 @@ async function begun(dialect: DialectName = 'v1') {
   /** A callback. */
   const install = async () => patiently(connectWithCode(deps, await code()))
   return {
-    ...{ ...w, deps, account, fault, install, stored: () => storedTokens(redis.store, keys, HUB) },
+    ...w,
+    deps,
+    account,
+    fault,
+    install,
+    stored: () => storedTokens(redis.store, keys, HUB),
     /** A callback whose account the provider does not tell. */
     park: async (status = 500) => {
       await fault({ endpoint: 'metadata', status })
@@ -160,7 +179,9 @@ test('a grant that is given up is not deleted where an account has its token by 
   const granted = await grant()
   await keepGrant(deps, granted)
   await seedAccount(redis.store, deps.keys, {
-    ...{ hubId: HUB, obtainedAt: clock.now() - 60_000, refreshToken: granted.refreshToken.reveal() },
+    hubId: HUB,
+    obtainedAt: clock.now() - 60_000,
+    refreshToken: granted.refreshToken.reveal(),
   })
   // One whose tokens can't be read hides no other.
   await seedAccount(redis.store, deps.keys, { hubId: HUB - 64, obtainedAt: clock.now() })

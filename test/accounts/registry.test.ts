@@ -54,7 +54,12 @@ describe('the registry', () => {
     await setState(66, 'reauthorize')
     await setState(130, 'uninstalled')
     expect(await registry.countByState()).toEqual({
-      ...{ active: 3, failing: 1, parked: 0, reauthorize: 1, uninstalling: 0, uninstalled: 1 },
+      active: 3,
+      failing: 1,
+      parked: 0,
+      reauthorize: 1,
+      uninstalling: 0,
+      uninstalled: 1,
     })
     const ids = async (...states: AccountState[]) => (await registry.page(10, 0, states)).map(({ hubId }) => hubId)
     expect(await ids('failing', 'reauthorize')).toEqual([2, 66])
@@ -79,25 +84,42 @@ describe('the registry', () => {
 
 test('a record with everything in it reads back as an account', () => {
   const hash = {
-    ...{
-      state: 'failing',
-      hubDomain: 'a.example.com',
-      user: 'u',
-      contact: 'c@example.com',
-      connectedAt: '1',
-      obtainedAt: '2',
-      expiresAt: '3',
-    },
-    ...{ firstConnectedAt: '0', failingSince: '4', rejectedAt: '3' },
-    ...{ refreshedAt: '2', generation: '7', failures: '4', failureClass: 'transient', failureReason: 'why' },
-    ...{ failureAt: '5', parkedUntil: '6', tokenServedAt: '7', tokenServedTo: 'billing', tokenDriftMs: '-6000' },
-    ...{ uninstallReason: 'asked', uninstalledAt: '11', uninstallFailureReason: 'no' },
-    ...{ uninstallAskedAt: '9', uninstallBy: 'cli', uninstallAttempts: '2', uninstallFailureAt: '10' },
-    ...{ uninstallEnding: 'deleted', purgeAt: '12' },
+    state: 'failing',
+    hubDomain: 'a.example.com',
+    user: 'u',
+    contact: 'c@example.com',
+    connectedAt: '1',
+    obtainedAt: '2',
+    expiresAt: '3',
+    firstConnectedAt: '0',
+    failingSince: '4',
+    rejectedAt: '3',
+    refreshedAt: '2',
+    generation: '7',
+    failures: '4',
+    failureClass: 'transient',
+    failureReason: 'why',
+    failureAt: '5',
+    parkedUntil: '6',
+    tokenServedAt: '7',
+    tokenServedTo: 'billing',
+    tokenDriftMs: '-6000',
+    uninstallReason: 'asked',
+    uninstalledAt: '11',
+    uninstallFailureReason: 'no',
+    uninstallAskedAt: '9',
+    uninstallBy: 'cli',
+    uninstallAttempts: '2',
+    uninstallFailureAt: '10',
+    uninstallEnding: 'deleted',
+    purgeAt: '12',
   }
   const turn: PollTurn = { regularAt: 7, because: { is: 'still' } }
   const watch: Watch = {
-    ...{ ...NEW_WATCH, polledAt: 8, turn, typesLeftOut: 13 },
+    ...NEW_WATCH,
+    polledAt: 8,
+    turn,
+    typesLeftOut: 13,
     failing: { count: 9, reason: 'because', at: 10, since: 7 },
     blocked: { what: 'all', since: 6, scopes: ['contacts', 'tickets'] },
     notAvailable: { pipelines: 1_763_719_200_000 },
@@ -128,8 +150,15 @@ test('a record with everything in it reads back as an account', () => {
     gaps: ['0-1/0-2: limit is missing'],
     unreadable: [],
     uninstall: {
-      ...{ reason: 'asked', by: 'cli', askedAt: 9, attempts: 2, failure: 'no', failureAt: 10 },
-      ...{ at: 11, ending: 'deleted', purgeAt: 12 },
+      reason: 'asked',
+      by: 'cli',
+      askedAt: 9,
+      attempts: 2,
+      failure: 'no',
+      failureAt: 10,
+      at: 11,
+      ending: 'deleted',
+      purgeAt: 12,
     },
   })
 })

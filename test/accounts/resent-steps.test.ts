@@ -24,20 +24,40 @@ async function installed() {
   await account({ obtainedAt: NOW, operation })
   const generation = (await redis.hget(keys.own(HUB), 'generation')) ?? ''
   const answer: AnswerToStore = {
-    ...{ hubId: HUB, owner: 'me', generation, grants: operation, alerts: NO_ALERT_WRITES },
-    ...{ access: new Secret('access-2'), refresh: new Secret('refresh-2') },
+    hubId: HUB,
+    owner: 'me',
+    generation,
+    grants: operation,
+    alerts: NO_ALERT_WRITES,
+    access: new Secret('access-2'),
+    refresh: new Secret('refresh-2'),
     times: { obtainedAt: NOW + 1, expiresAt: NOW + 1_800_000 },
-    ...{ refreshAt: NOW + 900_000, pollAt: 'unchanged' },
+    refreshAt: NOW + 900_000,
+    pollAt: 'unchanged',
   }
   return {
-    ...{ keys, redis, seed: () => account({ obtainedAt: NOW }), stored: of(HUB).tokens },
+    keys,
+    redis,
+    seed: () => account({ obtainedAt: NOW }),
+    stored: of(HUB).tokens,
     begin: (by = newOperation()) =>
       redis.beginUninstall(keys.own(HUB), HUB, NOW, 'asked', 0, stepJson(NO_ALERT_WRITES), 'cli', '', by),
     connect: (grant: string, { obtainedAt = NOW, refresh = 'refresh-2', only = '' }: Connecting = {}) =>
       redis.connectAccount(
-        ...[keys.own(HUB), HUB, NOW, sealed('access-2', 'access'), sealed(refresh, 'refresh'), 'oauth'],
-        ...[obtainedAt, NOW + 1_800_000, NOW + 900_000, '{}', stepJson(NO_ALERT_WRITES)],
-        ...[grant, ...CROSSES_NOBODY, only],
+        keys.own(HUB),
+        HUB,
+        NOW,
+        sealed('access-2', 'access'),
+        sealed(refresh, 'refresh'),
+        'oauth',
+        obtainedAt,
+        NOW + 1_800_000,
+        NOW + 900_000,
+        '{}',
+        stepJson(NO_ALERT_WRITES),
+        grant,
+        ...CROSSES_NOBODY,
+        only,
       ),
     replace: (by: string) =>
       redis.importAccount(keys.own(HUB), HUB, NOW, sealed('refresh-2', 'refresh'), 'replace', '{}', by),
@@ -94,9 +114,7 @@ test('the end of an uninstall moves the moment at which the account is forgotten
   await begin()
   const refresh = await redis.hgetBuffer(keys.account(HUB).tokens, 'refresh')
   const finish = (now: number) =>
-    redis.finishUninstall(
-      ...[keys.own(HUB), HUB, now, refresh ?? '', 'deleted', now + KEEP_MS, stepJson(NO_ALERT_WRITES)],
-    )
+    redis.finishUninstall(keys.own(HUB), HUB, now, refresh ?? '', 'deleted', now + KEEP_MS, stepJson(NO_ALERT_WRITES))
   const due = () => redis.zscore(keys.partition(keys.partitionOf(HUB)).due.uninstall, HUB)
   const after = ['finished', 'uninstalled', String(NOW + KEEP_MS)]
   expect([await finish(NOW), await state(), await due()]).toEqual(after)
@@ -107,7 +125,7 @@ test('the note of a deletion that failed is made once', async () => {
   const { keys, redis, begin } = await installed()
   await begin()
   const note = () =>
-    redis.recordUninstallFailure(...[keys.own(HUB), HUB, 0, NOW, 'no answer', NOW + 2_000, stepJson(NO_ALERT_WRITES)])
+    redis.recordUninstallFailure(keys.own(HUB), HUB, 0, NOW, 'no answer', NOW + 2_000, stepJson(NO_ALERT_WRITES))
   expect([await note(), await note()]).toEqual(['recorded', 'lost'])
   expect(await redis.hget(keys.own(HUB), 'uninstallAttempts')).toBe('1')
 })

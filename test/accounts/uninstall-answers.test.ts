@@ -28,7 +28,8 @@ async function uninstalling(...faults: Omit<Fault, 'endpoint'>[]) {
   const account = await w.account({ refreshToken })
   await beginUninstall(w.services, HUB, { by: 'api', reason: 'left' })
   return {
-    ...{ clock: w.clock, call },
+    clock: w.clock,
+    call,
     run: () => runUninstall(w.services, HUB),
     record: async () => (await account.read()).uninstall,
     /** What the provider says of the refresh token now. */
@@ -66,7 +67,11 @@ describe('what the provider answers to the deletion', () => {
     expect(await one.run()).toMatchObject({ is: 'failed', at: one.clock.now() + waitMs })
     const failedAt = one.clock.now()
     expect(await one.record()).toMatchObject({
-      ...{ attempts: 1, failure: expect.stringMatching(reason), failureAt: failedAt, ending: null, at: null },
+      attempts: 1,
+      failure: expect.stringMatching(reason),
+      failureAt: failedAt,
+      ending: null,
+      at: null,
     })
     expect(await one.tokenStatus()).toBe(200)
     one.clock.move(waitMs)
@@ -89,7 +94,9 @@ const SINCE = Date.parse('2026-10-01T08:00:00.000Z')
 const NOW = SINCE + 30 * DAY
 
 const refused: FailedAttempt = {
-  ...{ state: 'reauthorize', alerted: false, rejectedAt: SINCE },
+  state: 'reauthorize',
+  alerted: false,
+  rejectedAt: SINCE,
   failure: failure('rejected').failure,
 }
 

@@ -35,7 +35,9 @@ async function installed(
   await store.set(keys.account(HUB).samples, 'x')
   await store.rpush(keys.account(HUB).history, 'x')
   return {
-    ...{ ...w, ...account, registry: services.registry },
+    ...w,
+    ...account,
+    registry: services.registry,
     begin: () => beginUninstall(services, HUB, { by: 'cli', reason: 'asked by ops' }),
     run: (more: Partial<typeof services> = {}) => runUninstall({ ...services, ...more }, HUB),
     when: () => Promise.all((['refresh', 'poll', 'uninstall'] as const).map(account.dueAt)),
@@ -89,8 +91,11 @@ describe('an uninstall that begins', () => {
     await one.begin()
     expect(await one.outbox()).toMatchObject([
       {
-        ...{ status: 'resolved', reason: 'uninstalled', series: { metric: 'customProperties.overall' } },
-        ...{ message: expect.stringContaining('uninstalled'), url: 'https://plimsoll.example.com/accounts/123' },
+        status: 'resolved',
+        reason: 'uninstalled',
+        series: { metric: 'customProperties.overall' },
+        message: expect.stringContaining('uninstalled'),
+        url: 'https://plimsoll.example.com/accounts/123',
       },
     ])
     expect(await one.store.exists(one.keys.account(HUB).alerts)).toBe(0)
@@ -148,8 +153,15 @@ describe('an uninstall', () => {
       user: null,
       polledAt: askedAt,
       uninstall: {
-        ...{ reason: 'asked by ops', by: 'cli', askedAt, attempts: 1, failure: null, failureAt: null },
-        ...{ at: one.clock.now(), ending: 'deleted', purgeAt: one.clock.now() + KEEP_MS },
+        reason: 'asked by ops',
+        by: 'cli',
+        askedAt,
+        attempts: 1,
+        failure: null,
+        failureAt: null,
+        at: one.clock.now(),
+        ending: 'deleted',
+        purgeAt: one.clock.now() + KEEP_MS,
       },
     })
     const { tokens: tokenKey, watch, history } = one.keys.account(HUB)

@@ -25,7 +25,11 @@ export function aRelay(store: Store, keys: Keys, more: Settings = {}) {
   const silences: Silence[] = []
   const lines = logLines()
   const deps: AlertsDeps = {
-    ...{ store, keys, log: lines.log, routes: [{ to: ['mail'] }], receivers: ['mail', 'hook'] },
+    store,
+    keys,
+    log: lines.log,
+    routes: [{ to: ['mail'] }],
+    receivers: ['mail', 'hook'],
     silences: { active: async (now) => silences.filter(({ endsAt }) => now < endsAt) },
     ...more,
     group: { by: ['rule'], waitMs: WAIT, intervalMs: INTERVAL, max: 200, ...more.group },
@@ -57,7 +61,15 @@ export function aRelay(store: Store, keys: Keys, more: Settings = {}) {
   /** Says when the next look is due. */
   const look = async (now: number, through = deps) => (await sendAlerts(through, now)).next
   return {
-    ...{ store, keys, deps, deliveries, silences, verify, pending, lines, closesAt },
+    store,
+    keys,
+    deps,
+    deliveries,
+    silences,
+    verify,
+    pending,
+    lines,
+    closesAt,
     commit: commitAll,
     /** From the commit to the end of the wait of its group. */
     pass: async (now: number, ...entries: OutboxEntry[]) => {

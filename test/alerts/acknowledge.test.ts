@@ -42,8 +42,13 @@ const minutes = (steps: readonly (readonly [minutes: number, usage: number])[]) 
 describe('an alert that is acknowledged', () => {
   test('remembers who, why and what there was to see', () => {
     expect(known(openAt('warning', 850)).acknowledged).toEqual({
-      ...{ at: NOW, by: 'ana', comment: 'seen', until: UNTIL },
-      ...{ usage: 850, percent: 85, remaining: 150 },
+      at: NOW,
+      by: 'ana',
+      comment: 'seen',
+      until: UNTIL,
+      usage: 850,
+      percent: 85,
+      remaining: 150,
     })
     expect(known(openAt('warning', 850), of1000(860)).acknowledged).toMatchObject({ usage: 860, percent: 86 })
     expect(known({ ...openAt('warning', 850), lastSent: null }).acknowledged).not.toHaveProperty('usage')

@@ -3,9 +3,18 @@ import { decodeState, encodeState, type SeriesState, UnreadableState } from '../
 
 const AT = 1_790_000_000_000
 const state: SeriesState = {
-  ...{ level: 'critical', rule: 'full', since: AT, transitions: 3, sentAt: AT + 1 },
+  level: 'critical',
+  rule: 'full',
+  since: AT,
+  transitions: 3,
+  sentAt: AT + 1,
   lastSent: {
-    ...{ level: 'warning', usage: 9_787, limit: 10_000, daysLeft: 2.5, at: AT, unnamed: 3 },
+    level: 'warning',
+    usage: 9_787,
+    limit: 10_000,
+    daysLeft: 2.5,
+    at: AT,
+    unnamed: 3,
     records: [1, '9007199254740993', [2, 'a label']],
   },
   pending: { warning: 1, critical: 2, sinceFirstReading: true },

@@ -43,13 +43,20 @@ async function toldTo(entries: ReturnType<typeof passing>) {
 
 test('whoever was told that an alert is critical is told when it is not, and when it is over; others that it began', async () => {
   expect(await toldTo(passing('critical', 'warning'))).toEqual([
-    ...['mail entered', 'mail uninstalled', 'pager eased', 'pager entered', 'pager uninstalled'],
+    'mail entered',
+    'mail uninstalled',
+    'pager eased',
+    'pager entered',
+    'pager uninstalled',
   ])
 })
 
 test('whoever was told of a warning is told when it is over, though it was critical by then', async () => {
   expect(await toldTo(passing('warning', 'critical'))).toEqual([
-    ...['mail entered', 'mail uninstalled', 'pager escalated', 'pager uninstalled'],
+    'mail entered',
+    'mail uninstalled',
+    'pager escalated',
+    'pager uninstalled',
   ])
 })
 

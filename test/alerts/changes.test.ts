@@ -15,8 +15,14 @@ type Did = readonly [reason: AlertReason, level: 'warning' | 'critical']
 function did(what: readonly Did[], more: Partial<Alert> = {}): Alert[] {
   return what.map(([reason, level], n) =>
     anAlert({
-      ...{ id: `a-${n + 1}`, account, series: { metric: 'customProperties.overall' }, reason, level, ...more },
-      ...{ status: reason === 'recovered' || reason === 'uninstalled' ? 'resolved' : 'firing', measuredAt: iso(n) },
+      id: `a-${n + 1}`,
+      account,
+      series: { metric: 'customProperties.overall' },
+      reason,
+      level,
+      ...more,
+      status: reason === 'recovered' || reason === 'uninstalled' ? 'resolved' : 'firing',
+      measuredAt: iso(n),
     }),
   )
 }
@@ -95,7 +101,14 @@ describe('an alert', () => {
     ])
     const [change] = netChanges([entered, { ...left, records, supersedes: ['a-1'] }] as Alert[], [])
     expect(change).toEqual({
-      ...{ change: 'left', at: iso(1), account, from: 'ok', via: 'warning', to: 'ok', times: 2, alert: left },
+      change: 'left',
+      at: iso(1),
+      account,
+      from: 'ok',
+      via: 'warning',
+      to: 'ok',
+      times: 2,
+      alert: left,
     })
   })
 
@@ -109,7 +122,10 @@ describe('an alert', () => {
 describe('a limit', () => {
   const moved = (before: number, limit: number) =>
     anAlert({
-      ...{ kind: 'limit-changed', series: { metric: 'customProperties.overall' }, account, limit },
+      kind: 'limit-changed',
+      series: { metric: 'customProperties.overall' },
+      account,
+      limit,
       previous: { level: 'ok', limit: before, measuredAt: iso(0) },
     })
 
@@ -162,7 +178,11 @@ describe('an account', () => {
   test('that came and went is one line with both', () => {
     expect(netChanges([], events('connected', 'uninstalled'))).toEqual([
       {
-        ...{ change: 'uninstalled', at: iso(1), account: { hubId: 7, hubDomain: '' }, before: 'connected', times: 2 },
+        change: 'uninstalled',
+        at: iso(1),
+        account: { hubId: 7, hubDomain: '' },
+        before: 'connected',
+        times: 2,
       },
     ])
     expect(netChanges([], events('reconnected', 'reconnected'))).toMatchObject([{ change: 'reconnected', times: 2 }])

@@ -18,7 +18,8 @@ const of = (hubId: number, more: Partial<Alert> = {}) =>
 async function world() {
   const keys = redis.freshKeys()
   const relay = aRelay(redis.store, keys, {
-    ...{ routes: ROUTES, receivers: [OWNER, 'ops'] },
+    routes: ROUTES,
+    receivers: [OWNER, 'ops'],
     group: { by: ['account'], contacts: [OWNER] },
   })
   for (let hubId = 1; hubId < 10; hubId++)

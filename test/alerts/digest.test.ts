@@ -27,7 +27,10 @@ describe('a digest', () => {
       type: 'alert.digest',
       timestamp: '2026-11-21T07:00:00.000Z',
       data: {
-        ...{ groupKey: 'digest/day', truncated: 0, alerts: [], period: 'day' },
+        groupKey: 'digest/day',
+        truncated: 0,
+        alerts: [],
+        period: 'day',
         totals: { accounts: 0, critical: 0, warning: 0 },
       },
     })
@@ -84,13 +87,12 @@ describe('compared with the one before, a digest', () => {
   test('counts what is new, worse, better and resolved, and says how each stood', () => {
     const { data } = draft(
       [
-        ...[
-          open('same', numbers(909)),
-          open('up', numbers(910)),
-          open('down', numbers(890)),
-          open('new', numbers(990)),
-        ],
-        ...[open('rose', { level: 'critical' }), open('eased', { level: 'warning' })],
+        open('same', numbers(909)),
+        open('up', numbers(910)),
+        open('down', numbers(890)),
+        open('new', numbers(990)),
+        open('rose', { level: 'critical' }),
+        open('eased', { level: 'warning' }),
       ],
       yesterday(),
       now,
@@ -133,15 +135,22 @@ describe('compared with the one before, a digest', () => {
   })
 
   test.each([
-    ...['', '{}', '[1', 'null', '["x",[]]', '[1,1,[["a",1,900,1000]]]', '[8640000000000001,[]]', '[1.5,[]]', '[1]'],
-    ...[
-      '[1,[null]]',
-      '[1,[["up",null]]]',
-      '[1,[[1,{"level":"warning"}]]]',
-      '[1,[["up",{"level":"ok"}]]]',
-      '[1,["up"]]',
-    ],
-    ...['[1,[["up",{"level":"warning","usage":"900"}]]]', '[1,[["up",{"level":"warning","limit":null}]]]'],
+    '',
+    '{}',
+    '[1',
+    'null',
+    '["x",[]]',
+    '[1,1,[["a",1,900,1000]]]',
+    '[8640000000000001,[]]',
+    '[1.5,[]]',
+    '[1]',
+    '[1,[null]]',
+    '[1,[["up",null]]]',
+    '[1,[[1,{"level":"warning"}]]]',
+    '[1,[["up",{"level":"ok"}]]]',
+    '[1,["up"]]',
+    '[1,[["up",{"level":"warning","usage":"900"}]]]',
+    '[1,[["up",{"level":"warning","limit":null}]]]',
   ])('has nothing to compare with where %j is stored', (stored) => {
     expect(decodeDigest(stored)).toBeUndefined()
   })

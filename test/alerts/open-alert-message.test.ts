@@ -54,10 +54,18 @@ describe('what is open is told again', () => {
     expect(more).toEqual([])
     expect(alert).toEqual({
       id: expect.stringMatching(/^[0-9a-f]{16}-2$/),
-      ...{ kind: 'limit', status: 'firing', level: 'critical', reason: 'repeat', rule: 'vip' },
+      kind: 'limit',
+      status: 'firing',
+      level: 'critical',
+      reason: 'repeat',
+      rule: 'vip',
       account: { hubId: 1, hubDomain: 'acme.example.com' },
       series: { metric: 'customProperties.overall' },
-      ...{ usage: 960, limit: 1_000, percent: 96, remaining: 40, daysLeft: 10 },
+      usage: 960,
+      limit: 1_000,
+      percent: 96,
+      remaining: 40,
+      daysLeft: 10,
       daysLeftRange: { earliest: 5, latest: 20 },
       threshold: { percent: 95, daysLeft: 7 },
       measuredAt: new Date(NOW - 300_000).toISOString(),
@@ -97,7 +105,9 @@ describe('what is open is told again', () => {
   test('of the whole fleet without an account, with the status page', async () => {
     const [alert] = await alertsOf(0, { coverage: state({ level: 'critical', rule: 'fleet' }) })
     expect(alert).toMatchObject({
-      ...{ kind: 'fleet', message: 'Limits: too many accounts without a fresh reading.', url: 'https://x/' },
+      kind: 'fleet',
+      message: 'Limits: too many accounts without a fresh reading.',
+      url: 'https://x/',
     })
     expect(alert).not.toHaveProperty('account')
   })

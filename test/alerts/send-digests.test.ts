@@ -41,7 +41,9 @@ async function daemons(schedules: Record<string, DigestSchedule> = { ops: daily 
     () =>
       sweepDigests({
         ...services,
-        ...{ store: own, digests: new Map(Object.entries(digests)), clock: { now: () => clock.now() + ahead } },
+        store: own,
+        digests: new Map(Object.entries(digests)),
+        clock: { now: () => clock.now() + ahead },
         sending: { routes, group: { by: [], waitMs: 0, intervalMs: 0, max } },
       })
   const seen: Message[] = []
@@ -118,7 +120,10 @@ describe('a digest', () => {
     expect(second.data.changes).toEqual({ new: 1, worse: 1, better: 1, resolved: 1 })
     expect(shown(second).map(([hubId]) => hubId)).toEqual([5, 2, 3, 1])
     expect(second.data.alerts.at(-1)?.previous).toEqual({
-      ...{ level: 'warning', usage: 850, limit: 1_000, measuredAt: '2026-11-21T07:00:00.000Z' },
+      level: 'warning',
+      usage: 850,
+      limit: 1_000,
+      measuredAt: '2026-11-21T07:00:00.000Z',
     })
     expect(await arrived()).toHaveLength(2)
   })

@@ -18,8 +18,14 @@ test('a daemon says by which config it works as often as that it runs, another o
   const daemons = new DaemonStore(redis.store, keys)
   const said = async () => (await daemons.read()).map(({ name, config }) => [name, config])
   const facts = {
-    ...{ now: NOW, startedAt: NOW - 5_000, redisOk: true, redisSince: NOW - 1_000, lastSweeps: {}, expected: {} },
-    ...{ standstills: { deliver: 200_000 }, answersTrouble: 'no key' },
+    now: NOW,
+    startedAt: NOW - 5_000,
+    redisOk: true,
+    redisSince: NOW - 1_000,
+    lastSweeps: {},
+    expected: {},
+    standstills: { deliver: 200_000 },
+    answersTrouble: 'no key',
   }
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
   const reports = await startDaemonReports(

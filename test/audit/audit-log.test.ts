@@ -40,8 +40,13 @@ describe('what was done', () => {
     // Of one millisecond the parts have an order of their own.
     expect(new Set(entries.map(({ action }) => action)).size).toBe(3)
     expect(entries.find(({ action }) => action === 'silence.added')).toEqual({
-      ...{ id: expect.stringMatching(/^\d+-\d+\.changes$/), at: expect.any(Number), action: 'silence.added', who: ANN },
-      ...{ hubId: undefined, subject: 's-23456', detail: 'account=7' },
+      id: expect.stringMatching(/^\d+-\d+\.changes$/),
+      at: expect.any(Number),
+      action: 'silence.added',
+      who: ANN,
+      hubId: undefined,
+      subject: 's-23456',
+      detail: 'account=7',
     })
     expect(logs.lines().map(({ code, by }) => [code, by])).toEqual([
       ['silence.added', 'ann'],
@@ -144,9 +149,11 @@ describe('it is kept', () => {
     const usual = await bytes((n) => ({ ...poll(1_000_000 + n), detail: 'read' }))
     const long = (letter: string) =>
       bytes((n) => ({
-        ...{ action: 'account.polled', hubId: Number.MAX_SAFE_INTEGER - n },
+        action: 'account.polled',
+        hubId: Number.MAX_SAFE_INTEGER - n,
         who: { name: letter.repeat(LONGEST.name), via: 'command', from: letter.repeat(LONGEST.from) },
-        ...{ subject: letter.repeat(LONGEST.subject), detail: letter.repeat(LONGEST.detail) },
+        subject: letter.repeat(LONGEST.subject),
+        detail: letter.repeat(LONGEST.detail),
       }))
     expect(usual / 1e6).toBeLessThan(7)
     for (const letter of ['x', '🦀']) expect((await long(letter)) / 1e6).toBeLessThan(60)
@@ -162,7 +169,8 @@ describe('what was done is done', () => {
     await store.config('SET', 'min-replicas-to-write', '1')
     await audit.note({ action: 'account.contact', who: ANN, hubId: 7, detail: 'set' })
     expect(logs.lines().at(-1)).toMatchObject({
-      ...{ level: 'error', code: 'audit.not-written' },
+      level: 'error',
+      code: 'audit.not-written',
       entry: { action: 'account.contact', who: 'ann', via: 'session', from: '192.0.2.1', hubId: 7, detail: 'set' },
     })
     await store.config('SET', 'min-replicas-to-write', '0')

@@ -22,7 +22,9 @@ const oldest = (ms: number) => ({
 })
 /** A clock whose ticks others follow is judged by those, and not by the sweeps that others do. */
 const ticked = (ms: number) => ({
-  ...{ lastSweeps: {}, standstills: {}, expected: {} },
+  lastSweeps: {},
+  standstills: {},
+  expected: {},
   ticks: { last: { 'refresh-tokens': NOW - ms }, expected: { 'refresh-tokens': 10_000 } },
 })
 
@@ -96,7 +98,10 @@ test('what stood still while Redis was away has its full time again once it is b
   const backFor = (ms: number) => judgeHealth({ ...FACTS, ...stood, redisSince: NOW - ms })
   expect(backFor(45_000)).toMatchObject({ alive: true, ready: true })
   expect(backFor(120_001).findings.flatMap(({ name, level }) => (level === 'ok' ? [] : [name]))).toEqual([
-    ...['sweep:refresh-tokens', 'sweep:poll-limits', 'queue:refresh-tokens', 'worker:deliver'],
+    'sweep:refresh-tokens',
+    'sweep:poll-limits',
+    'queue:refresh-tokens',
+    'worker:deliver',
   ])
 })
 

@@ -19,13 +19,18 @@ function facts({ coverage, tokens, alerts, sweeps = {}, clockSteadyForMs }: More
   return {
     ...well,
     coverage: { ...well.coverage, polled, stale, share: polled === 0 ? null : (polled - stale) / polled },
-    ...{ refreshes: { kept, overdue }, byState: { ...well.byState, failing } },
+    refreshes: { kept, overdue },
+    byState: { ...well.byState, failing },
     tokenEndpoint:
       trouble === undefined
         ? null
         : {
-            ...{ breaker: 'open', cause: 'unreachable', detail: null, since: new Date(trouble).toISOString() },
-            ...{ requestsPerSecond: 10, clockSkewMs: null },
+            breaker: 'open',
+            cause: 'unreachable',
+            detail: null,
+            since: new Date(trouble).toISOString(),
+            requestsPerSecond: 10,
+            clockSkewMs: null,
           },
     outbox: { ...well.outbox, ...alerts },
     lastSweeps: {
@@ -105,7 +110,8 @@ test.each(OUT_OF_BOUNDS)('it is told when %s', (_, more, says) => {
 
 test('all that is out of bounds is told at once', () => {
   const all = facts({
-    ...{ coverage: { stale: 500 }, tokens: { overdue: 400, failing: 300, trouble: 0 } },
+    coverage: { stale: 500 },
+    tokens: { overdue: 400, failing: 300, trouble: 0 },
     alerts: { ...BEFORE_JUMP, oldestDelivery: message(0) },
     sweeps: { alerts: NOW, coverage: NOW },
   })

@@ -5,20 +5,35 @@ import type { OpenAlertShape } from '../../src/views/shapes/alert.ts'
 import { ago, DAEMON, DUE, statusFacts as facts, MINUTE, NOW } from './a-fleet.ts'
 
 const group = (count: number, handled = 0): AccountGroup => ({
-  ...{ count, handled },
+  count,
+  handled,
   first: { hubId: 7, hubDomain: 'acme.example.com' },
 })
 const ill = (name: string, says: string) => ({ daemons: [{ ...DAEMON, ill: [{ name, says }] }] })
 
 const alertOf = (more: Partial<OpenAlertShape>): OpenAlertShape => ({
-  ...{ id: 'a1', kind: 'limit', level: 'critical', rule: 'full', field: 'overall', hubId: 7, since: ago(MINUTE) },
-  ...{ hubDomain: 'acme.example.com', series: { metric: 'customProperties.overall' }, percent: 96 },
+  id: 'a1',
+  kind: 'limit',
+  level: 'critical',
+  rule: 'full',
+  field: 'overall',
+  hubId: 7,
+  since: ago(MINUTE),
+  hubDomain: 'acme.example.com',
+  series: { metric: 'customProperties.overall' },
+  percent: 96,
   ...more,
 })
 const FULL = alertOf({})
 const NEAR = alertOf({ level: 'warning', percent: 85 })
 const fleetAlert = (field: string): OpenAlertShape => ({
-  ...{ id: 'f1', kind: 'fleet', level: 'critical', rule: 'fleet', field, hubId: null, since: ago(MINUTE) },
+  id: 'f1',
+  kind: 'fleet',
+  level: 'critical',
+  rule: 'fleet',
+  field,
+  hubId: null,
+  since: ago(MINUTE),
 })
 const alerts = (critical: number, warning: number, handled = 0, worst: OpenAlertShape[] = []) => ({
   alerts: { critical, warning, handled, worst, accounts: [] },
@@ -28,15 +43,26 @@ const tokens = (overdue: number, lateMs = 0) => ({
   nearestExpiryAt: NOW + 4 * MINUTE,
 })
 const endpoint = (breaker: 'open' | 'half-open' | 'closed') => ({
-  ...{ breaker, cause: 'credentials' as const, detail: 'x', since: ago(MINUTE) },
-  ...{ requestsPerSecond: 10, clockSkewMs: null },
+  breaker,
+  cause: 'credentials' as const,
+  detail: 'x',
+  since: ago(MINUTE),
+  requestsPerSecond: 10,
+  clockSkewMs: null,
 })
 const beat = (more: object) => ({
-  ...{ at: ago(MINUTE), ok: true, late: false, since: ago(MINUTE), reasons: [], ping: null },
+  at: ago(MINUTE),
+  ok: true,
+  late: false,
+  since: ago(MINUTE),
+  reasons: [],
+  ping: null,
   ...more,
 })
 const receiver = (state: 'failing' | 'disabled' | 'delivers') => ({
-  ...{ receiver: 'ops', failures: 2, lastReason: 'gone' },
+  receiver: 'ops',
+  failures: 2,
+  lastReason: 'gone',
   ...(state === 'failing' && { failingSince: NOW - MINUTE }),
   ...(state === 'disabled' && { disabled: 'gone' }),
 })
@@ -178,7 +204,8 @@ describe('the verdict on the fleet is as bad as the worst of its facts', () => {
     [
       'the alert about failed calls says so already',
       {
-        ...{ failedCalls: { ...facts().failedCalls, failed: 60, share: 0.06 }, announced: new Set(['calls']) },
+        failedCalls: { ...facts().failedCalls, failed: 60, share: 0.06 },
+        announced: new Set(['calls']),
         ...alerts(1, 0, 0, [fleetAlert('calls')]),
       },
       {},
@@ -315,15 +342,24 @@ describe('the verdict on the fleet is as bad as the worst of its facts', () => {
   test('what is worst comes first, the fleet before its accounts', () => {
     const all = facts(
       {
-        ...{ tokenEndpoint: endpoint('open'), heartbeat: beat({ ok: false, reasons: ['Late.'] }) },
-        ...{ receivers: [receiver('failing')], ...low, ...alerts(9, 3, 0, [FULL]), unnamed: { critical: FULL } },
+        tokenEndpoint: endpoint('open'),
+        heartbeat: beat({ ok: false, reasons: ['Late.'] }),
+        receivers: [receiver('failing')],
+        ...low,
+        ...alerts(9, 3, 0, [FULL]),
+        unnamed: { critical: FULL },
       },
       { reauthorize: group(2), failing: group(9), stale: group(2), poll: group(1) },
     )
     const { troubles, says } = fleetVerdict(all)
     expect(troubles.map(({ level, verb }) => `${level}: ${verb}`)).toEqual([
-      ...['critical: Fix the secret', 'critical: Check the heartbeat', 'critical: Reconnect', 'critical: Review'],
-      ...['warning: Fix the receiver', 'warning: Check polls', 'warning: Check polls'],
+      'critical: Fix the secret',
+      'critical: Check the heartbeat',
+      'critical: Reconnect',
+      'critical: Review',
+      'warning: Fix the receiver',
+      'warning: Check polls',
+      'warning: Check polls',
     ])
     expect(says).toMatch(/^Critical: All 3 accounts: tokens can't be refreshed .* \(and 6 other problems\)$/)
   })

@@ -70,8 +70,13 @@ test('JSON lines have the same fields, and a resolution makes them regular', asy
     ['10:00', 309],
   ])
   expect(lines.find(({ objectTypeId }) => objectTypeId !== undefined)).toEqual({
-    ...{ hubId: 9, at: '2026-11-21T08:00:00.000Z', metric: 'customProperties.objectType', objectTypeId: '=2-"1"' },
-    ...{ usage: 1, limit: 3, percent: (1 * 100) / 3 },
+    hubId: 9,
+    at: '2026-11-21T08:00:00.000Z',
+    metric: 'customProperties.objectType',
+    objectTypeId: '=2-"1"',
+    usage: 1,
+    limit: 3,
+    percent: (1 * 100) / 3,
   })
 })
 

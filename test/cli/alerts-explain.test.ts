@@ -46,8 +46,13 @@ beforeAll(async () => {
   keys = installed.keys
   const rules = rulesOf()
   relay = {
-    ...{ store, keys, routes: rules.routes, receivers: ['ops-mail', 'ops-hook'], log: logLines().log },
-    ...{ silences: new SilenceStore(store, keys, {}), group: rules.group },
+    store,
+    keys,
+    routes: rules.routes,
+    receivers: ['ops-mail', 'ops-hook'],
+    log: logLines().log,
+    silences: new SilenceStore(store, keys, {}),
+    group: rules.group,
   }
   const names = {
     [FULL]: 'full',
@@ -108,7 +113,9 @@ async function written() {
 /** As on a terminal of 80 columns. */
 const explain = (...args: string[]) =>
   plimsollHere(['alerts', 'explain', ...args, '--config', installed.config], installed.folder, {
-    ...{ isTerminal: true, columns: 80, clock: new HandClock(NOW) },
+    isTerminal: true,
+    columns: 80,
+    clock: new HandClock(NOW),
   })
 
 test('an alert is explained by its reading, the rule that decides and where it stands, and what was sent', async () => {
@@ -203,8 +210,11 @@ test('each attempt is told, and what waits for whom until when; nothing is writt
 test('a silence and an acknowledgement are named with who, until when and why, and what they held back', async () => {
   const silences = new SilenceStore(store, keys, {})
   const silence = await silences.add({
-    ...{ matchers: [{ name: 'account', value: String(SILENT) }], author: 'ann', comment: 'they know' },
-    ...{ createdAt: NOW - 60 * MINUTE, endsAt: NOW + 60 * MINUTE },
+    matchers: [{ name: 'account', value: String(SILENT) }],
+    author: 'ann',
+    comment: 'they know',
+    createdAt: NOW - 60 * MINUTE,
+    endsAt: NOW + 60 * MINUTE,
   })
   await poll(SILENT, NOW - 10 * MINUTE, 900)
   const field = 'overall'

@@ -61,7 +61,12 @@ describe('alerts silence', () => {
     const [, id = ''] = /^silence (s-\w{5}): account=1, until 2026-11-21 12:00 UTC\n/.exec(out) ?? []
     expect(out).toContain('It covers 1 open alert. To end it before: plimsoll alerts unsilence s-')
     expect((await run('silences')).out.trim().split('\n')[1]?.split(/ {2,}/)).toEqual([
-      ...[id, 'account=1', userInfo().username, 'an import', 'in 2 h', '1'],
+      id,
+      'account=1',
+      userInfo().username,
+      'an import',
+      'in 2 h',
+      '1',
     ])
     const alerts = await json('list')
     expect(alerts.map((alert: { hubId: number; silencedBy?: string }) => [alert.hubId, alert.silencedBy])).toEqual([
@@ -91,12 +96,13 @@ describe('alerts silence', () => {
         { name: 'level', value: 'warning' },
         { name: 'level', value: 'critical' },
       ],
-      ...{ author: 'ann', comment: 'x', active: true, openAlerts: 1 },
-      ...{
-        createdAt: '2026-11-21T10:00:00.000Z',
-        startsAt: '2026-11-21T10:00:00.000Z',
-        endsAt: '2026-11-22T07:00:00.000Z',
-      },
+      author: 'ann',
+      comment: 'x',
+      active: true,
+      openAlerts: 1,
+      createdAt: '2026-11-21T10:00:00.000Z',
+      startsAt: '2026-11-21T10:00:00.000Z',
+      endsAt: '2026-11-22T07:00:00.000Z',
     })
   })
 
@@ -184,7 +190,9 @@ describe('alerts ack', () => {
     const { run, json, idOf } = await installation()
     const until = '2026-11-28T10:00:00.000Z'
     expect(await json('ack', `${idOf(1)}-1`, '--comment', 'asked them', '--author', 'ann')).toEqual({
-      ...{ id: idOf(1), hubId: 1, outcome: 'acknowledged' },
+      id: idOf(1),
+      hubId: 1,
+      outcome: 'acknowledged',
       acknowledged: { at: '2026-11-21T10:00:00.000Z', by: 'ann', comment: 'asked them', until },
     })
     expect(await run('ack', idOf(1).slice(0, 8))).toMatchObject({

@@ -20,7 +20,10 @@ async function waiting(deleteRefreshToken: ProviderClient['deleteRefreshToken'])
   const readers = { registry: new Registry(redis.store, keys), due: new DueSets(redis.store, keys), clock }
   const stop = new AbortController()
   return {
-    ...{ deps, clock, keys, stop },
+    deps,
+    clock,
+    keys,
+    stop,
     outcome: awaitDeparture(readers, HUB, { stop: stop.signal, at: () => {} }),
     pass: async (ms: number) => {
       await clock.sleeper()

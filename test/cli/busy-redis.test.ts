@@ -31,7 +31,8 @@ test('a command waits for a Redis that is busy', async () => {
 test('where that takes longer than --timeout, the error names what was waited for', async () => {
   await pause(600_000)
   expect(await command('accounts', 'list', '--timeout', '300ms')).toEqual({
-    ...{ code: 1, out: '' },
+    code: 1,
+    out: '',
     err: expect.stringMatching(/^plimsoll: Redis did not answer \w+ within 0.3 s: it is busy, or hangs\. --timeout 1m/),
   })
   const { out } = await command('doctor', '--json', '--timeout', '300ms')

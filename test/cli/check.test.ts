@@ -214,7 +214,9 @@ describe('for programs', () => {
       [GLOBEX, 'critical', 1],
     ])
     expect(told.accounts[1]).toMatchObject({
-      ...{ hubDomain: 'globex.example.com', state: 'active', reason: null },
+      hubDomain: 'globex.example.com',
+      state: 'active',
+      reason: null,
       series: [{ usage: 990, limit: 1000, percent: 99, rule: 'customProperties.*', threshold: { percent: 95 } }],
     })
     expect(Date.parse(told.accounts[1]?.series[0]?.measuredAt ?? '')).toBeGreaterThan(0)
@@ -284,7 +286,8 @@ describe('--live', () => {
     const stop = new AbortController()
     const hasty: Clock = { ...systemClock, wait: (ms, signal) => systemClock.wait(ms / 100, signal) }
     const running = plimsollHere(['check', '--live', '--config', config], scene.folder, {
-      ...{ clock: hasty, stop: stop.signal },
+      clock: hasty,
+      stop: stop.signal,
     })
     await eventually(
       'the call',
@@ -312,7 +315,8 @@ test('accounts poll says what came of each account, and fails if one could not b
   await fault({ endpoint: 'customProperties', hubId: GLOBEX, status: 503 })
   const mixed = await command('accounts', 'poll', String(ACME), String(GLOBEX), '42')
   expect(mixed).toMatchObject({
-    ...{ code: 1, err: expect.stringContaining('plimsoll: 2 of 3 accounts could not be read, or not all of it\n') },
+    code: 1,
+    err: expect.stringContaining('plimsoll: 2 of 3 accounts could not be read, or not all of it\n'),
     out: expect.stringMatching(
       /^1 .* read +\d+ s\n2 .* failed .* the provider answered 503.*\n42 .* there is no such account$/m,
     ),
@@ -363,7 +367,9 @@ test('an account that must reconnect is critical, until an operator has handled 
   expect(firstLine(ran)).toMatch(/^PLIMSOLL CRITICAL - 1 of 1 account: .*, 1 account to reconnect, .* reconnect=1$/)
   expect(ran.out).toMatch(/^critical +2 +globex\.example\.com +it must reconnect/m)
   expect(JSON.parse((await check('--json', String(GLOBEX))).out)).toMatchObject({
-    ...{ status: 'critical', exitCode: 2, accounts: [{ level: 'critical' }] },
+    status: 'critical',
+    exitCode: 2,
+    accounts: [{ level: 'critical' }],
   })
   const silenced = ['--match', `account=${GLOBEX}`, '--match', 'kind=token', '--for', '1h', '--comment', 'known']
   expect(await command('alerts', 'silence', ...silenced)).toMatchObject({ code: 0 })

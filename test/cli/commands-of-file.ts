@@ -15,14 +15,21 @@ export function commandsOfFile(settings: Settings = {}) {
   const redis = redisOfFile()
   const clock = new HandClock()
   const installed = {
-    ...{ redis, clock, keys: createKeys('plimsoll'), folder: '', config: '' },
+    redis,
+    clock,
+    keys: createKeys('plimsoll'),
+    folder: '',
+    config: '',
     get store() {
       return redis.store
     },
     /** Another config of the same installation: its file. */
     written: (more: Settings, port = 10) =>
       writeDaemonConfig(installed.folder, {
-        ...{ sandboxUrl: 'http://127.0.0.1:9', smtpUrl: 'smtp://127.0.0.1:9', redisUrl: redis.url, port },
+        sandboxUrl: 'http://127.0.0.1:9',
+        smtpUrl: 'smtp://127.0.0.1:9',
+        redisUrl: redis.url,
+        port,
         settings: { encryption: { keys: [{ id: 'k1', key: Buffer.alloc(32, 7).toString('base64') }] }, ...more },
       }),
     run: (...args: string[]) =>

@@ -78,7 +78,9 @@ test('the lines of the guide set it up', async () => {
   const lineFor = (shell: string) => new RegExp(`\`\`\`${shell}\\n(.*)\\n`).exec(guide)?.[1] ?? ''
   const script = `PATH="$PWD:$PATH"; ${lineFor('bash')}\ncomplete -p plimsoll`
   expect(await run('bash', ['--norc', '-c', script], folder)).toMatchObject({
-    ...{ code: 0, err: '', out: 'complete -F _plimsoll plimsoll\n' },
+    code: 0,
+    err: '',
+    out: 'complete -F _plimsoll plimsoll\n',
   })
 })
 

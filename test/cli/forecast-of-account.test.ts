@@ -22,12 +22,14 @@ async function liveAccount(hubId: number, clock: HandClock) {
   const { store } = installed
   await seedAccount(store, keys, { hubId, hubDomain: `d${hubId}.example.com`, obtainedAt: clock.now() })
   const deps = {
-    ...{ store, keys, clock, metrics: createMetrics(), log: logLines().log },
-    ...{
-      registry: new Registry(store, keys),
-      history: new History(store, keys),
-      rounds: new TendingRounds(store, keys),
-    },
+    store,
+    keys,
+    clock,
+    metrics: createMetrics(),
+    log: logLines().log,
+    registry: new Registry(store, keys),
+    history: new History(store, keys),
+    rounds: new TendingRounds(store, keys),
     repair: async () => {},
     historyKeep: { rawMs: 7 * DAY, hourlyMs: 90 * DAY, dailyMs: 800 * DAY },
     queues: { wake: async () => undefined } as unknown as ReturnType<typeof createQueues>,

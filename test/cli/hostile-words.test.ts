@@ -38,8 +38,13 @@ async function anAccountOfStrangers(): Promise<void> {
   await pollAndTell(store, keys, { ...rules, pageOf: () => '' }, 1, at, read)
   const silences = new SilenceStore(store, keys, {})
   const relay = {
-    ...{ store, keys, routes: rules.routes, receivers: ['ops-mail', 'ops-hook'], log: logLines().log },
-    ...{ silences, group: rules.group },
+    store,
+    keys,
+    routes: rules.routes,
+    receivers: ['ops-mail', 'ops-hook'],
+    log: logLines().log,
+    silences,
+    group: rules.group,
   }
   await sendAlerts(relay, at)
   await sendAlerts(relay, at + 3_600_000)

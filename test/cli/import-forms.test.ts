@@ -40,7 +40,8 @@ test('a file from which nothing comes has failed', async () => {
     ['', 'it is empty'],
   ] as const) {
     expect(await importOf('none.csv', content)).toEqual({
-      ...{ code: 1, out: '' },
+      code: 1,
+      out: '',
       err: `plimsoll: none.csv can't be imported: ${why}\n`,
     })
   }

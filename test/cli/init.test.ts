@@ -52,7 +52,8 @@ test.each([
 test('a file that is there stays as it is, unless --force is given', async () => {
   writeFileSync(at('mine.yaml'), 'mine')
   expect(await init(...APP, ...HOOK, '-c', 'mine.yaml')).toMatchObject({
-    ...{ code: 1, err: 'plimsoll: mine.yaml is there already: --force overwrites it\n' },
+    code: 1,
+    err: 'plimsoll: mine.yaml is there already: --force overwrites it\n',
   })
   expect(readFileSync(at('mine.yaml'), 'utf8')).toBe('mine')
   expect((await init(...APP, ...HOOK, '-c', 'mine.yaml', '--force')).code).toBe(0)
@@ -78,7 +79,8 @@ test('--force makes a file for this user alone, and writes through no link', asy
 
 test('without a terminal what is missing is wrong usage that names the flags', async () => {
   expect(await init('--client-id', 'x')).toMatchObject({
-    ...{ code: 2, out: '' },
+    code: 2,
+    out: '',
     err: expect.stringContaining('missing: --client-secret-file, --public-url, --smtp with --mail-to, or --webhook ('),
   })
   expect((await init(...APP, '--smtp', 'smtp://localhost:25')).err).toContain('missing: --mail-to (')

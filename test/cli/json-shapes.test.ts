@@ -70,7 +70,10 @@ const tokenFile = async (hubId: string) => {
 
 test('accounts: connected, imported, polled, refreshed, shown, exported, uninstalled', async () => {
   expect(await told('accounts connect', ['--refresh-token-file', await tokenFile(ACME)])).toMatchObject({
-    ...{ hubId: 1, hubDomain: 'd1.example.com', state: 'active', outcome: 'connected' },
+    hubId: 1,
+    hubDomain: 'd1.example.com',
+    state: 'active',
+    outcome: 'connected',
   })
   const fleet = join(scene.folder, 'fleet.csv')
   const token = await refreshTokenFor(scene.sandbox.url, Number(GLOBEX))
@@ -84,7 +87,8 @@ test('accounts: connected, imported, polled, refreshed, shown, exported, uninsta
   expect((await plimsoll('accounts', 'poll', '42')).err).toContain('there is no account 42')
   expect(await told('accounts reconnect-link', ['d1.example.com'])).toMatchObject({ hubId: 1 })
   expect(await told('accounts contact', ['d1.example.com', 'ada@d1.example.com'])).toEqual({
-    ...{ hubId: 1, contact: 'ada@d1.example.com' },
+    hubId: 1,
+    contact: 'ada@d1.example.com',
   })
   expect(await told('accounts contact', [ACME])).toEqual({ hubId: 1, contact: 'ada@d1.example.com' })
   expect(await told('accounts contact', [ACME, '--remove'])).toEqual({ hubId: 1, contact: null })

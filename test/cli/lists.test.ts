@@ -145,7 +145,8 @@ test('with --watch a list is shown again every few seconds, until it is told to 
   const hand = new HandClock()
   const lines: string[] = []
   const watched = plimsollHere(['alerts', 'list', '--watch', '--kind', 'token', '--json', '--config', config], folder, {
-    ...{ clock: hand, stop: stop.signal },
+    clock: hand,
+    stop: stop.signal,
     drained: async () => void lines.push('drawn'),
   })
   for (let n = 0; n < 3; n++) {
@@ -201,7 +202,9 @@ test('nothing of an account is cut on a narrow terminal: what is wrong goes belo
   const before = await store.hgetall(account)
   await store.hset(account, { ...failing, failureReason: 'the provider answered 503: Service Unavailable' })
   const { out } = await plimsollHere(['accounts', 'list', '--config', config], folder, {
-    ...{ clock, isTerminal: true, columns: 80 },
+    clock,
+    isTerminal: true,
+    columns: 80,
   })
   await store.hset(account, before)
   const lines = out.split('\n')

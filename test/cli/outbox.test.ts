@@ -45,7 +45,14 @@ describe('outbox verify', () => {
     expect(out).toMatch(/dead +1 message: plimsoll alerts log shows why; plimsoll outbox replay --since 3d sends/)
     const json = await run('outbox', 'verify', '--json')
     expect(JSON.parse(json.out)).toMatchObject({
-      ...{ open: 0, pending: 1, inOutbox: 1, waiting: 0, deliveries: 0, dead: 1, missing: [], waits: [] },
+      open: 0,
+      pending: 1,
+      inOutbox: 1,
+      waiting: 0,
+      deliveries: 0,
+      dead: 1,
+      missing: [],
+      waits: [],
       // No account has a state for what was sent, as it would where polls open alerts.
       unresolved: [{ receiver: 'mail' }, { receiver: 'mail' }],
     })
@@ -87,11 +94,13 @@ describe('outbox replay', () => {
     )
     expect((await run('outbox', 'replay', '--since', '4h', '--receiver', 'ops-hook')).out).toMatch(/^0 /)
     expect(await run('outbox', 'replay', '--since', '4h', '--receiver', 'mail')).toMatchObject({
-      ...{ code: 0, out: '1 delivery on the way again\n' },
+      code: 0,
+      out: '1 delivery on the way again\n',
     })
     expect(await one.told()).toEqual(['b-1'])
     expect(JSON.parse((await run('outbox', 'replay', '--since', at(4), '--json')).out)).toEqual({
-      ...{ replayed: 0, disabled: [] },
+      replayed: 0,
+      disabled: [],
     })
   })
 

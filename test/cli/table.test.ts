@@ -74,15 +74,13 @@ const word = fc.oneof(
     .map((words) => words.join(' ')),
 )
 const columns: Column[] = [
-  ...[
-    state('LEVEL'),
-    whole('HUB ID'),
-    named('SERIES'),
-    prose('WHY'),
-    number('HOW FULL'),
-    spare(whole('AT')),
-    spare('RULE'),
-  ],
+  state('LEVEL'),
+  whole('HUB ID'),
+  named('SERIES'),
+  prose('WHY'),
+  number('HOW FULL'),
+  spare(whole('AT')),
+  spare('RULE'),
 ]
 const rows = fc.array(fc.array(word, { minLength: columns.length, maxLength: columns.length }), { maxLength: 6 })
 const width = fc.integer({ min: 20, max: 130 })
@@ -154,8 +152,14 @@ test('where whole cells have no room beside each other, each row is a list of fa
       ],
     )
   expect(shown(30, table)).toEqual([
-    ...['level  critical', 'id     1f0c9a7be2d45a63', 'why    it is nearly full', 'rule   overall'],
-    ...['', 'level  warning', 'id     2f0c9a7be2d45a63', 'rule   overall'],
+    'level  critical',
+    'id     1f0c9a7be2d45a63',
+    'why    it is nearly full',
+    'rule   overall',
+    '',
+    'level  warning',
+    'id     2f0c9a7be2d45a63',
+    'rule   overall',
   ])
 })
 

@@ -111,7 +111,8 @@ describe('a rule behind others is called shadowed', () => {
           'associations.nearLimit' as const,
           'associations.fullest' as const,
         ),
-        ...{ from: id, to: id },
+        from: id,
+        to: id,
       }),
     )
     let accused = 0

@@ -37,8 +37,14 @@ test('fills in every default of the smallest file', () => {
     tags: {},
     limits: {
       reports: ['customProperties', 'associations'],
-      ...{ every: 15 * 60_000, soonest: 5 * 60_000, accounts: [], associations: [] },
-      ...{ pairsPerPoll: 20, alertAfter: 1_800_000, freshness: 26 * 3_600_000, coverage: 0.95 },
+      every: 15 * 60_000,
+      soonest: 5 * 60_000,
+      accounts: [],
+      associations: [],
+      pairsPerPoll: 20,
+      alertAfter: 1_800_000,
+      freshness: 26 * 3_600_000,
+      coverage: 0.95,
       history: { raw: 7 * DAY, hourly: 90 * DAY, daily: 800 * DAY, samples: 30 * DAY },
       records: 'full',
     },
@@ -214,7 +220,8 @@ describe('reads values as they are meant', () => {
   trustedGroups: { ops: [read, write, audit], "/plimsoll/support": [read] }
 `
     expect(configOf(smallestWith(trusted)).http).toMatchObject({
-      ...{ trustedUserHeader: 'X-Forwarded-User', trustedGroupsHeader: 'X-Forwarded-Groups' },
+      trustedUserHeader: 'X-Forwarded-User',
+      trustedGroupsHeader: 'X-Forwarded-Groups',
       trustedProxies: ['127.0.0.1', '10.0.0.0/8', 'fd00::/8'],
       trustedGroups: { ops: ['read', 'write', 'audit'], '/plimsoll/support': ['read'] },
     })

@@ -73,7 +73,9 @@ describe.each([
     names: ['redis-server', 'valkey-server'],
   },
   {
-    ...{ option: '--with-chromium', variable: 'CHROMIUM_BIN', name: 'chromium' },
+    option: '--with-chromium',
+    variable: 'CHROMIUM_BIN',
+    name: 'chromium',
     names: ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'],
   },
 ])('$option', ({ option, variable, name, names }) => {
@@ -175,7 +177,8 @@ exit 0`,
     await dpkg()
     const first = await setUp(['--with-promtool', 'program.mjs', 'x'])
     expect(first).toEqual({
-      ...{ code: 0, out: '["x"]\n' },
+      code: 0,
+      out: '["x"]\n',
       err: 'set-up: fetching promtool (apt-get download prometheus)\n',
     })
     expect(await unpacked()).toBe('from prometheus_2.42_amd64.deb\n')

@@ -63,7 +63,14 @@ export async function openContract(dialect: DialectName, options: Partial<Sandbo
   const approved = async (hubId?: number, scopes?: string) => new Secret(await approve(hubId, scopes))
 
   return {
-    ...{ dialect, sandbox, clock, call, journal, client, otherClient, failures },
+    dialect,
+    sandbox,
+    clock,
+    call,
+    journal,
+    client,
+    otherClient,
+    failures,
     approve: approved,
     connect: async (hubId, scopes) => {
       const { accessToken, refreshToken } = good(await client.exchangeCode(await approved(hubId, scopes)))

@@ -42,8 +42,21 @@ export function openAuthority(name: string): Authority {
       openssl('req', ...CURVE, '-subj', '/CN=a server', '-keyout', file('key.pem'), '-out', file('request.pem'))
       writeFileSync(file('names.txt'), `subjectAltName=${names}\n`)
       openssl(
-        ...['x509', '-req', '-in', file('request.pem'), '-CA', file('ca.pem'), '-CAkey', file('ca.key')],
-        ...['-CAcreateserial', '-days', String(validDays), '-extfile', file('names.txt'), '-out', file('cert.pem')],
+        'x509',
+        '-req',
+        '-in',
+        file('request.pem'),
+        '-CA',
+        file('ca.pem'),
+        '-CAkey',
+        file('ca.key'),
+        '-CAcreateserial',
+        '-days',
+        String(validDays),
+        '-extfile',
+        file('names.txt'),
+        '-out',
+        file('cert.pem'),
       )
       return { key: readFileSync(file('key.pem')), cert: readFileSync(file('cert.pem')) }
     },

@@ -68,14 +68,10 @@ test.each(['retry', 'dead'] as const)(
     expect(await attempt(one, over, 'delivered', ENDED + 1)).toEqual([['a-2', ['a-1']]])
     await one.expectBalance({ pending: 0 })
     expect((await one.deliveries.log(10)).map(({ id, outcome: is }) => [id, is])).toEqual([
-      ...[
-        [over, 'delivered'],
-        [over, 'retry'],
-      ],
-      ...[
-        [firing, 'overtaken'],
-        [firing, outcome],
-      ],
+      [over, 'delivered'],
+      [over, 'retry'],
+      [firing, 'overtaken'],
+      [firing, outcome],
     ])
   },
 )

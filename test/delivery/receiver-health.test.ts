@@ -6,7 +6,9 @@ const HOUR = 3_600_000
 const DAY = 24 * HOUR
 
 const health = (more: Partial<ReceiverHealth> = {}): ReceiverHealth => ({
-  ...{ receiver: 'ops-hook', lastDeliveredAt: NOW - 2 * HOUR, failures: 0 },
+  receiver: 'ops-hook',
+  lastDeliveredAt: NOW - 2 * HOUR,
+  failures: 0,
   ...more,
 })
 

@@ -11,7 +11,8 @@ const MINUTE = 60_000
 /** `old` has an alert that it got, one that was given up, one on its way, and one that is held back; `alive` has the same. */
 async function twoReceivers() {
   const one = aRelay(redis.store, redis.freshKeys(), {
-    ...{ routes: [{ to: ['old', 'alive'] }], receivers: ['old', 'alive'] },
+    routes: [{ to: ['old', 'alive'] }],
+    receivers: ['old', 'alive'],
     group: { by: ['account', 'rule'] },
   })
   const receiverStore = new ReceiverStore(redis.store, one.keys)

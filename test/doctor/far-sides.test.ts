@@ -138,7 +138,8 @@ describe('a webhook', () => {
     })
     const port = await listen(server)
     expect(await look(`http://127.0.0.1:${port}/s3cret-path`)).toEqual({
-      ...{ name: 'receiver.hook', level: 'ok' },
+      name: 'receiver.hook',
+      level: 'ok',
       detail: `127.0.0.1:${port} takes connections`,
     })
     await ended.promise
@@ -184,7 +185,8 @@ describe('the public address', () => {
   test('that shows the accounts to whoever asks fails', async () => {
     far.answer = json(200, { alive: true, checks: [] })
     expect(await checkPublicUrl(far.url)).toMatchObject({
-      ...{ level: 'fail', detail: `${far.url}/accounts answers 200 without a token` },
+      level: 'fail',
+      detail: `${far.url}/accounts answers 200 without a token`,
       fix: expect.stringContaining('answers 401 there'),
     })
   })

@@ -27,7 +27,11 @@ const key = (byte: number): VaultKey => ({ id: 'k1', key: Buffer.alloc(32, byte)
 function installation(vaultKeys?: VaultKey[]) {
   return {
     config: { ...configOf(SMALLEST), dataDir },
-    ...{ notices: [], secretFiles: [], vaultKeys, keys, clock: systemClock },
+    notices: [],
+    secretFiles: [],
+    vaultKeys,
+    keys,
+    clock: systemClock,
     redis: { store: Promise.resolve(redis.store), lastError: () => undefined, askNodes: async () => [] },
   }
 }
@@ -94,7 +98,9 @@ describe('files of secrets', () => {
       chownSync(file, 65_534, 65_534)
       expect(checkSecretFiles({ ...installation([key(1)]), secretFiles: [file] })).toEqual([
         {
-          ...{ name: 'secret-files', level: 'warn', fix: `chown 0 ${file}` },
+          name: 'secret-files',
+          level: 'warn',
+          fix: `chown 0 ${file}`,
           detail: `${file} belongs to another user (user id 65534), who may change it`,
         },
       ])
@@ -117,7 +123,8 @@ test('new tokens that wait in the data folder fail where no key opens them, with
   ])
   expect(checkAnswers(installation([key(1)]))).toMatchObject({ level: 'ok' })
   expect(checkAnswers(installation([{ ...key(2), id: 'k2' }]))).toMatchObject({
-    ...{ level: 'fail', fix: expect.stringContaining('encryption.keys') },
+    level: 'fail',
+    fix: expect.stringContaining('encryption.keys'),
     detail:
       'new tokens of an install wait in dataDir/answers: no key with the id k1 is configured: add it to encryption.keys',
   })

@@ -117,7 +117,8 @@ test('a server that cannot write to its disk is told as such, though it refuses 
   expect(findings.redis).toBeUndefined()
   expect(findings).toMatchObject({
     'redis.write': {
-      ...{ level: 'fail', detail: expect.stringMatching(/^refuses writes: MISCONF /) },
+      level: 'fail',
+      detail: expect.stringMatching(/^refuses writes: MISCONF /),
       fix: expect.stringContaining('make room'),
     },
     'redis.memory': { level: 'ok' },
@@ -195,16 +196,18 @@ test('of a cluster the masters are looked at', async () => {
 
 describe('what servers say', () => {
   const FACTS: ServerFacts = {
-    ...{ address: '127.0.0.1:6379', version: '7.2.4', evictionPolicy: 'noeviction', maxMemory: 0, usedMemory: 1 },
-    ...{
-      pingMs: 1,
-      evictedKeys: 0,
-      appendOnly: true,
-      aofWorks: true,
-      rewriteWorks: true,
-      rdbWorks: true,
-      snapshots: '',
-    },
+    address: '127.0.0.1:6379',
+    version: '7.2.4',
+    evictionPolicy: 'noeviction',
+    maxMemory: 0,
+    usedMemory: 1,
+    pingMs: 1,
+    evictedKeys: 0,
+    appendOnly: true,
+    aofWorks: true,
+    rewriteWorks: true,
+    rdbWorks: true,
+    snapshots: '',
   }
   const levelOf = (name: string, facts: Partial<ServerFacts>) =>
     judgeServer({ ...FACTS, ...facts }).find((finding) => finding.name === `redis.${name}`)?.level

@@ -57,7 +57,9 @@ describe('a token that the first start makes', () => {
     for (const url of [proxyUrl, daemon.url]) {
       for (const [method, path] of ASKED) {
         expect([method, path, (await fetch(url + path, { method, redirect: 'manual' })).status]).toEqual([
-          ...[method, path, 401],
+          method,
+          path,
+          401,
         ])
       }
       for (const path of ['/healthz', '/readyz']) expect((await fetch(url + path)).status, path).toBe(200)

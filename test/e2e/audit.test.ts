@@ -37,7 +37,9 @@ async function audit(...args: string[]): Promise<AuditEntryShape[]> {
 /** Signed in by the form, as a browser does. */
 async function signIn(): Promise<{ cookie: string }> {
   const answer = await fetch(`${daemon.url}/sign-in`, {
-    ...{ method: 'POST', body: new URLSearchParams({ token: ADMIN_TOKEN }), redirect: 'manual' },
+    method: 'POST',
+    body: new URLSearchParams({ token: ADMIN_TOKEN }),
+    redirect: 'manual',
   })
   return { cookie: answer.headers.get('set-cookie')?.split(';')[0] ?? '' }
 }
@@ -50,12 +52,16 @@ test('what is done on a page, over the API and at the terminal is one list, each
   const page = await (await fetch(`${daemon.url}/accounts/${hubId}`, { headers: session })).text()
   const [, csrf = ''] = /name="csrf" value="([\w-]+)"/.exec(page) ?? []
   const polled = await fetch(`${daemon.url}/accounts/${hubId}/poll`, {
-    ...{ method: 'POST', headers: session, body: new URLSearchParams({ csrf }), redirect: 'manual' },
+    method: 'POST',
+    headers: session,
+    body: new URLSearchParams({ csrf }),
+    redirect: 'manual',
   })
   expect(polled.status).toBe(303)
   const api = (method: string, path: string, body?: object) =>
     ask(`${daemon.url}/api/v1${path}`, {
-      ...{ method, headers: { 'content-type': 'application/json' } },
+      method,
+      headers: { 'content-type': 'application/json' },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     })
   expect((await api('PUT', `/accounts/${hubId}/contact`, { contact: 'ada@acme.example.com' })).status).toBe(200)

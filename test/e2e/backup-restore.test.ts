@@ -29,8 +29,14 @@ beforeAll(async () => {
   sandbox = await startSandbox(
     {
       // Each refresh token is good for one refresh only: a token used twice would show.
-      ...{ port: 0, smtpPort: 0, accounts: 3, tokenLifetimeMs: 8_000, rotateRefreshTokens: true, scenario: 'steady' },
-      ...{ clientId: 'sandbox-client-id', clientSecret: 'sandbox-client-secret' },
+      port: 0,
+      smtpPort: 0,
+      accounts: 3,
+      tokenLifetimeMs: 8_000,
+      rotateRefreshTokens: true,
+      scenario: 'steady',
+      clientId: 'sandbox-client-id',
+      clientSecret: 'sandbox-client-secret',
     },
     systemClock,
   )
@@ -46,7 +52,9 @@ async function machine(name: string, redisUrl?: string) {
   const home = join(folder, name)
   mkdirSync(home, { recursive: true })
   const config = writeDaemonConfig(home, {
-    ...{ sandboxUrl: sandbox.url, smtpUrl: sandbox.smtpUrl, port: await freePort() },
+    sandboxUrl: sandbox.url,
+    smtpUrl: sandbox.smtpUrl,
+    port: await freePort(),
     ...(redisUrl === undefined ? {} : { redisUrl }),
     settings: { limits: { every: '1s', associations: [] }, provider: { api: '2026-03' } },
   })

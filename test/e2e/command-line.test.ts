@@ -78,7 +78,8 @@ test('an account is named by its domain too; one that no account has is an error
     hubId,
   })
   expect(await command('accounts', 'poll', `x${hubDomain}`)).toMatchObject({
-    ...{ code: 1, out: '' },
+    code: 1,
+    out: '',
     err: `plimsoll: no account has the domain x${hubDomain}: did you mean ${hubDomain}?\n`,
   })
 })

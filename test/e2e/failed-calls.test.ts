@@ -37,7 +37,9 @@ test('each answered call of every daemon counts, and too many that failed are on
   const config = await scene.configFile(settings)
   const { out } = await plimsollHere(['status', '--json', '--config', config], scene.folder)
   expect(JSON.parse(out).failedCalls).toMatchObject({
-    ...{ calls: before.calls + answered.length, failed: before.failed + failed.length, limit: 0.05 },
+    calls: before.calls + answered.length,
+    failed: before.failed + failed.length,
+    limit: 0.05,
   })
   const text = await plimsollHere(['status', '--config', config], scene.folder)
   expect(text.out).toMatch(

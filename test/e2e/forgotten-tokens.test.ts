@@ -19,15 +19,14 @@ let daemon: Daemon | undefined
 beforeAll(async () => {
   sandbox = await startSandbox(
     {
-      ...{
-        port: 0,
-        smtpPort: 0,
-        accounts: 2,
-        tokenLifetimeMs: 3_600_000,
-        rotateRefreshTokens: true,
-        scenario: 'steady',
-      },
-      ...{ clientId: 'sandbox-client-id', clientSecret: 'sandbox-client-secret' },
+      port: 0,
+      smtpPort: 0,
+      accounts: 2,
+      tokenLifetimeMs: 3_600_000,
+      rotateRefreshTokens: true,
+      scenario: 'steady',
+      clientId: 'sandbox-client-id',
+      clientSecret: 'sandbox-client-secret',
     },
     systemClock,
   )
@@ -69,7 +68,9 @@ test('the sealed token of an account that left is gone from the disk, those of t
   await withStore((store) => store.hset(keys.appendOnlyFile, 'rewrittenAt', Date.now()))
   daemon = await startDaemon(
     writeDaemonConfig(folder, {
-      ...{ sandboxUrl: sandbox.url, smtpUrl: sandbox.smtpUrl, port: await freePort() },
+      sandboxUrl: sandbox.url,
+      smtpUrl: sandbox.smtpUrl,
+      port: await freePort(),
       settings: { uninstall: { keep: '0s' } },
     }),
   )

@@ -20,8 +20,19 @@ const PAYLOADS = [
 
 /** Where strangers' words come in; each is followed by its payload wherever it is shown. */
 export const SOURCES = [
-  ...['domain', 'user', 'scope', 'label', 'record', 'silence', 'author', 'acknowledger', 'comment', 'uninstall'],
-  ...['tokenError', 'limitsError', 'smtpAnswer'],
+  'domain',
+  'user',
+  'scope',
+  'label',
+  'record',
+  'silence',
+  'author',
+  'acknowledger',
+  'comment',
+  'uninstall',
+  'tokenError',
+  'limitsError',
+  'smtpAnswer',
 ] as const
 export type Source = (typeof SOURCES)[number]
 
@@ -93,14 +104,23 @@ function settingsWith(far: FarSide): Record<string, object> {
 async function addCustomer(sandboxUrl: string, hubId: number, n: number): Promise<void> {
   await send(`${sandboxUrl}/sandbox/accounts`, 'POST', { hubId, hubDomain: hostile('domain', n) })
   const metadata = {
-    ...{ token: 'x', hub_id: hubId, hub_domain: hostile('domain', n), user: hostile('user', n), user_id: 1, app_id: 2 },
-    ...{ scopes: ['oauth', 'crm.objects.contacts.read', hostile('scope', n)], expires_in: 60, token_type: 'access' },
+    token: 'x',
+    hub_id: hubId,
+    hub_domain: hostile('domain', n),
+    user: hostile('user', n),
+    user_id: 1,
+    app_id: 2,
+    scopes: ['oauth', 'crm.objects.contacts.read', hostile('scope', n)],
+    expires_in: 60,
+    token_type: 'access',
   }
   await send(`${sandboxUrl}/sandbox/faults`, 'POST', { endpoint: 'metadata', hubId, status: 200, body: metadata })
   const label = hostile('label', n)
   const type = { singularLabel: label, pluralLabel: label, limit: 100, usage: 80, percentage: 80 }
   const report = {
-    ...{ overallLimit: 1_000, overallUsage: 800, overallPercentage: 80 },
+    overallLimit: 1_000,
+    overallUsage: 800,
+    overallPercentage: 80,
     byObjectType: [
       { ...type, objectTypeId: '0-1' },
       { ...type, objectTypeId: `2-9${label.slice(0, 90)}` },
@@ -109,7 +129,9 @@ async function addCustomer(sandboxUrl: string, hubId: number, n: number): Promis
   await put(`${sandboxUrl}/sandbox/accounts/${hubId}/custom-properties`, report)
   const record = { label: hostile('record', n), objectId: 77 }
   await put(`${sandboxUrl}/sandbox/accounts/${hubId}/associations/0-1/0-2`, {
-    ...{ limit: 100, totalRecordsAtLimit: 1, totalRecordsNearLimit: 1 },
+    limit: 100,
+    totalRecordsAtLimit: 1,
+    totalRecordsNearLimit: 1,
     atLimitFromRecordSamples: [record],
     nearLimitFromRecordSamples: [{ ...record, objectId: 78, usage: 95, percentage: 95 }],
   })
@@ -137,8 +159,10 @@ async function saySomething(api: Api, hubIds: readonly number[]): Promise<void> 
   const { items } = await api.get<{ items: { id: string; hubId: number }[] }>('/alerts?limit=500')
   for (const [n, hubId] of hubIds.entries()) {
     await api.post('/silences', {
-      ...{ matchers: [{ name: 'account', value: String(hubId) }], comment: hostile('silence', n).slice(0, 400) },
-      ...{ endsAt: new Date(Date.now() + 3_600_000).toISOString(), author: hostile('author', n).slice(0, 90) },
+      matchers: [{ name: 'account', value: String(hubId) }],
+      comment: hostile('silence', n).slice(0, 400),
+      endsAt: new Date(Date.now() + 3_600_000).toISOString(),
+      author: hostile('author', n).slice(0, 90),
     })
     const alert = items.find((one) => one.hubId === hubId)
     if (alert === undefined) continue
@@ -151,7 +175,9 @@ async function saySomething(api: Api, hubIds: readonly number[]): Promise<void> 
 async function breakDown(sandboxUrl: string, api: Api, hubIds: readonly number[]): Promise<void> {
   const fault = (endpoint: string, hubId: number, status: number, text: string) =>
     send(`${sandboxUrl}/sandbox/faults`, 'POST', {
-      ...{ endpoint, hubId, status },
+      endpoint,
+      hubId,
+      status,
       body: { status: text, message: text, error: text, error_description: text, category: text, correlationId: text },
     })
   await Promise.all(

@@ -32,7 +32,8 @@ test('the package has what runs, its documents and what deploys it: nothing else
   expect(basename(file)).toBe(`plimsoll-${version}.tgz`)
   const parts = new Set(paths.map((path) => /^[^/]+(\/[^/]+)?/.exec(path)?.[0] ?? path))
   expect([...parts].sort()).toEqual([
-    ...['LICENSE', 'README.md'],
+    'LICENSE',
+    'README.md',
     ...['deploy', 'example.yaml', 'guide'].map((name) => `config/${name}`),
     ...['config', 'jobs', 'package.json', 'src'].map((name) => `dist/${name}`),
     'package.json',

@@ -111,7 +111,8 @@ test('its Redis is the one of compose, and neither may write elsewhere or gain a
   })
   for (const { container } of [plimsoll, redis]) {
     expect(container.securityContext).toEqual({
-      ...{ readOnlyRootFilesystem: true, allowPrivilegeEscalation: false },
+      readOnlyRootFilesystem: true,
+      allowPrivilegeEscalation: false,
       capabilities: { drop: ['ALL'] },
     })
   }

@@ -10,7 +10,12 @@ const PAIR = 'associations/0-1/0-2'
 const MOST_BYTES = 100_000
 
 const type = (objectTypeId: string, label = '') => ({
-  ...{ objectTypeId, singularLabel: label, pluralLabel: label, limit: 9, usage: 1, percentage: 11 },
+  objectTypeId,
+  singularLabel: label,
+  pluralLabel: label,
+  limit: 9,
+  usage: 1,
+  percentage: 11,
 })
 const report = (types: object[]) => ({ overallLimit: 9, overallUsage: 1, overallPercentage: 11, byObjectType: types })
 const typesOf = (from: number, count: number) => Array.from({ length: count }, (_, n) => type(`2-${from + n}`))
@@ -33,11 +38,11 @@ test('however much is reported of one account, what is kept of it has a bound, a
   const labels = Array.from({ length: 40 }, (_, n) => type(`2-${n}`, long(n)))
   await tell(LONG, 'custom-properties', report([...labels, ...Array.from({ length: 40 }, (_, n) => type(long(n)))]))
   await tell(LONG, PAIR, {
-    ...{ limit: 100, totalRecordsAtLimit: 0, totalRecordsNearLimit: 90 },
-    ...{
-      atLimitFromRecordSamples: [],
-      nearLimitFromRecordSamples: Array.from({ length: 90 }, (_, n) => record(n + 1)),
-    },
+    limit: 100,
+    totalRecordsAtLimit: 0,
+    totalRecordsNearLimit: 90,
+    atLimitFromRecordSamples: [],
+    nearLimitFromRecordSamples: Array.from({ length: 90 }, (_, n) => record(n + 1)),
   })
   await tell(CHANGING, 'custom-properties', report(typesOf(0, 10)))
 

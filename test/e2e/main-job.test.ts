@@ -28,8 +28,14 @@ let hubIds: number[]
 beforeAll(async () => {
   sandbox = await startSandbox(
     {
-      ...{ port: 0, smtpPort: 0, accounts: 6, tokenLifetimeMs: 12_000, rotateRefreshTokens: true, scenario: 'steady' },
-      ...{ clientId: 'sandbox-client-id', clientSecret: 'sandbox-client-secret' },
+      port: 0,
+      smtpPort: 0,
+      accounts: 6,
+      tokenLifetimeMs: 12_000,
+      rotateRefreshTokens: true,
+      scenario: 'steady',
+      clientId: 'sandbox-client-id',
+      clientSecret: 'sandbox-client-secret',
     },
     systemClock,
   )

@@ -125,15 +125,14 @@ describe('the link of a mail', () => {
     folder = mkdtempSync(join(tmpdir(), 'plimsoll-ack-'))
     sandbox = await startSandbox(
       {
-        ...{
-          port: 0,
-          smtpPort: 0,
-          accounts: 1,
-          tokenLifetimeMs: 60_000,
-          rotateRefreshTokens: false,
-          scenario: 'steady',
-        },
-        ...{ clientId: 'sandbox-client-id', clientSecret: 'sandbox-client-secret' },
+        port: 0,
+        smtpPort: 0,
+        accounts: 1,
+        tokenLifetimeMs: 60_000,
+        rotateRefreshTokens: false,
+        scenario: 'steady',
+        clientId: 'sandbox-client-id',
+        clientSecret: 'sandbox-client-secret',
       },
       systemClock,
     )

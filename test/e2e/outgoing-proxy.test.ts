@@ -11,7 +11,10 @@ test('behind a proxy with a login the whole job is done through it; doctor names
   const env = {
     HTTP_PROXY: `http://us3r:s3cret@127.0.0.1:${proxy.port}`,
     // The environment of who runs the tests counts no more.
-    ...{ http_proxy: '', https_proxy: '', no_proxy: '', NO_PROXY: '127.0.0.1' },
+    http_proxy: '',
+    https_proxy: '',
+    no_proxy: '',
+    NO_PROXY: '127.0.0.1',
   }
   const beyond = scene.sandbox.url.replace('127.0.0.1', BEYOND)
   const secrets = [Buffer.alloc(32, 1).toString('base64')]

@@ -25,7 +25,10 @@ beforeAll(async () => {
   redis = await startRedis()
   await seed(redis.connect())
   config = writeDaemonConfig(folder, {
-    ...{ sandboxUrl: 'http://127.0.0.1:9', smtpUrl: 'smtp://127.0.0.1:9', redisUrl: redis.url, port: 9 },
+    sandboxUrl: 'http://127.0.0.1:9',
+    smtpUrl: 'smtp://127.0.0.1:9',
+    redisUrl: redis.url,
+    port: 9,
     settings: {
       encryption: { keys: [{ id: 'k1', key: Buffer.alloc(32, 7).toString('base64') }] },
       tags: { all: HUB_IDS.map((hubId) => `account-${hubId}.example.com`) },

@@ -74,11 +74,32 @@ async function startCluster(of: Authority): Promise<number> {
   }
   const [tlsPort, busPort] = [await freePort(), await freePort()]
   const { port } = await start([
-    ...['--cluster-enabled', 'yes', '--cluster-port', String(busPort), '--tls-port', String(tlsPort)],
-    ...['--tls-cert-file', join(own, 'cert.pem'), '--tls-key-file', join(own, 'key.pem')],
-    ...['--tls-ca-cert-file', join(own, 'ca.pem'), '--tls-auth-clients', 'no', '--tls-cluster', 'yes'],
-    ...['--cluster-announce-hostname', 'localhost', '--cluster-preferred-endpoint-type', 'hostname'],
-    ...['--dir', own, '--save', '', '--appendonly', 'yes'],
+    '--cluster-enabled',
+    'yes',
+    '--cluster-port',
+    String(busPort),
+    '--tls-port',
+    String(tlsPort),
+    '--tls-cert-file',
+    join(own, 'cert.pem'),
+    '--tls-key-file',
+    join(own, 'key.pem'),
+    '--tls-ca-cert-file',
+    join(own, 'ca.pem'),
+    '--tls-auth-clients',
+    'no',
+    '--tls-cluster',
+    'yes',
+    '--cluster-announce-hostname',
+    'localhost',
+    '--cluster-preferred-endpoint-type',
+    'hostname',
+    '--dir',
+    own,
+    '--save',
+    '',
+    '--appendonly',
+    'yes',
   ])
   const admin = new Redis(port, '127.0.0.1', { replyMapping: 'legacy' })
   await admin.cluster('ADDSLOTSRANGE', 0, 16_383)
@@ -106,9 +127,12 @@ const found = (name: string, level: string, detail: unknown) => expect.objectCon
 
 test('sentinels and the servers that they watch have users and passwords of their own', async () => {
   const redis = {
-    ...{ sentinels: [`127.0.0.1:${sentinel.port}`], name: 'the-master' },
-    ...{ username: 'ops', password: PASSWORDS.server },
-    ...{ sentinelUsername: 'watcher', sentinelPassword: PASSWORDS.sentinel },
+    sentinels: [`127.0.0.1:${sentinel.port}`],
+    name: 'the-master',
+    username: 'ops',
+    password: PASSWORDS.server,
+    sentinelUsername: 'watcher',
+    sentinelPassword: PASSWORDS.sentinel,
   }
   await eventually('a doctor who is content', async () =>
     (await doctor(redis)).some(({ name, level }) => name === 'redis.write' && level === 'ok'),

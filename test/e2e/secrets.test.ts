@@ -132,12 +132,25 @@ async function everyCommand(): Promise<string> {
   writeFileSync(misplaced, MISPLACED)
   const hubId = String(hubIds[2])
   const asked = [
-    ...['config print', 'config check', 'doctor', 'status', 'check', 'accounts list', `accounts show ${hubId}`],
-    ...[`alerts explain ${hubId} --all`, 'alerts list', 'alerts log', 'changes', 'alerts silences', 'outbox verify'],
+    'config print',
+    'config check',
+    'doctor',
+    'status',
+    'check',
+    'accounts list',
+    `accounts show ${hubId}`,
+    `alerts explain ${hubId} --all`,
+    'alerts list',
+    'alerts log',
+    'changes',
+    'alerts silences',
+    'outbox verify',
     ...['slack', 'bot', 'pager', 'nowhere', 'no-tls', 'gone', 'no-login', 'ops-mail'].map(
       (name) => `alerts test ${name}`,
     ),
-    ...[`thresholds plan ${configFile}`, 'admin-tokens list', `accounts history ${hubId}`],
+    `thresholds plan ${configFile}`,
+    'admin-tokens list',
+    `accounts history ${hubId}`,
   ].map((line) => line.split(' '))
   const wrong = [
     ['config', 'check', misplaced],

@@ -47,8 +47,11 @@ describe.skipIf(NGINX === undefined)(
       url = `http://127.0.0.1:${port}`
       daemon = await scene.daemon({
         http: {
-          ...{ publicUrl: url, trustedUserHeader: 'X-Forwarded-User', trustedGroupsHeader: 'X-Forwarded-Groups' },
-          ...{ trustedProxies: [PROXY], trustedGroups: { ops: ['read', 'write'], support: ['read'] } },
+          publicUrl: url,
+          trustedUserHeader: 'X-Forwarded-User',
+          trustedGroupsHeader: 'X-Forwarded-Groups',
+          trustedProxies: [PROXY],
+          trustedGroups: { ops: ['read', 'write'], support: ['read'] },
         },
       })
       const oauth2Proxy = createServer({ maxHeaderSize: 65_536 }, ({ headers }, answer) => {
@@ -160,7 +163,8 @@ describe.skipIf(NGINX === undefined)(
       const paths = ['/', '/accounts', '/api/v1/status', `/api/v1/accounts/${hubId}/token`, '/metrics']
       const calls = Array.from({ length: 50 }, (_, n) =>
         askServer(daemon.url, n % 2 === 0 ? 'GET' : 'POST', paths[n % paths.length] ?? '/', {
-          ...{ 'x-forwarded-user': 'ann@example.com', 'x-forwarded-groups': 'ops' },
+          'x-forwarded-user': 'ann@example.com',
+          'x-forwarded-groups': 'ops',
           ...(n % 3 === 0 ? { 'x-forwarded-for': PROXY } : {}),
         }),
       )

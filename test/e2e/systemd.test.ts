@@ -163,7 +163,8 @@ async function openNotifySocket(): Promise<NotifySocket> {
     (line) => line.startsWith('BARRIER') || messages.push(line.split('\t').filter((part) => part !== '')),
   )
   return {
-    ...{ path, messages },
+    path,
+    messages,
     close: async () => {
       const ended = once(child, 'exit')
       child.kill('SIGKILL')

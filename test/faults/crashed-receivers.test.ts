@@ -76,7 +76,10 @@ const SHOWN = /([0-9a-f]{16}) (firing|resolved) (warning|critical) ([\d-]+T[\d:.
 
 function shownIn(body: string): Shown[] {
   return [...body.matchAll(SHOWN)].map(([, alert = '', status, level = '', measuredAt = '', happened = '']) => ({
-    ...{ alert, isOver: status === 'resolved', level, measuredAt },
+    alert,
+    isOver: status === 'resolved',
+    level,
+    measuredAt,
     transitions: Number(/It changed (\d+) times/.exec(happened)?.[1] ?? 1),
   }))
 }

@@ -56,8 +56,10 @@ test.concurrent('a wrong client secret is one alert and a trickle of requests, a
   await eventually('refreshes under way', async () => refreshTimes(await journalOf(scene.sandbox.url)).size > 20)
 
   const refused = {
-    ...{ error: 'invalid_client', error_description: 'missing or invalid client secret' },
-    ...{ status: 'BAD_CLIENT_SECRET', message: 'missing or invalid client secret' },
+    error: 'invalid_client',
+    error_description: 'missing or invalid client secret',
+    status: 'BAD_CLIENT_SECRET',
+    message: 'missing or invalid client secret',
   }
   const { since, until } = await trouble(scene, { status: 400, body: refused }, FULL ? 90_000 : 25_000)
   const [alert, ...others] = await fleetAlerts(scene)

@@ -85,7 +85,11 @@ test('a threshold that is lowered so that the whole fleet crosses it at once is 
   expect(new Set(log.map(({ alert }) => alert.account?.hubId)).size).toBe(ACCOUNTS)
   const verified = await plimsollHere(['outbox', 'verify', ...config], scene.folder)
   expect(JSON.parse(verified.out)).toMatchObject({
-    ...{ open: ACCOUNTS, pending: 0, dead: 0, missing: [], balanced: true },
+    open: ACCOUNTS,
+    pending: 0,
+    dead: 0,
+    missing: [],
+    balanced: true,
   })
   expect(verified.code).toBe(0)
 })
@@ -104,8 +108,11 @@ async function seedFleet(store: Store): Promise<void> {
     await Promise.all(
       some.map((hubId) =>
         seedAccount(store, KEYS, {
-          ...{ hubId, hubDomain: `account-${hubId}.example.com`, accessToken: `access-${hubId}` },
-          ...{ obtainedAt: now, lifeMs: 24 * 3_600_000 },
+          hubId,
+          hubDomain: `account-${hubId}.example.com`,
+          accessToken: `access-${hubId}`,
+          obtainedAt: now,
+          lifeMs: 24 * 3_600_000,
         }),
       ),
     )

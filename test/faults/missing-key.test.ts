@@ -35,8 +35,16 @@ async function importUnderForgottenKey(scene: Scene, hubId: number): Promise<voi
 function sealUnderForgottenKey(scene: Scene, hubId: number): void {
   const vault = createVault([{ id: 'k1', key: Buffer.alloc(32, 7) }])
   const answer: AnswerToStore = {
-    ...{ hubId, owner: 'gone', generation: '0', grants: '', access: new Secret('a'), refresh: undefined },
-    ...{ times: { obtainedAt: 1, expiresAt: 2 }, refreshAt: 2, pollAt: 'unchanged', alerts: NO_ALERT_WRITES },
+    hubId,
+    owner: 'gone',
+    generation: '0',
+    grants: '',
+    access: new Secret('a'),
+    refresh: undefined,
+    times: { obtainedAt: 1, expiresAt: 2 },
+    refreshAt: 2,
+    pollAt: 'unchanged',
+    alerts: NO_ALERT_WRITES,
   }
   sealAnswers({ vault, log: logLines().log }, join(scene.folder, 'data'), [answer])
 }

@@ -223,8 +223,11 @@ test.concurrent('one account that is slow and one that answers garbage hold up n
 
 function providerOf({ sandbox }: Scene, timeout: string): object {
   return {
-    ...{ baseUrl: sandbox.url, installUrl: `${sandbox.url}/oauth/authorize`, timeout },
-    ...{ clientId: 'sandbox-client-id', clientSecret: 'sandbox-client-secret' },
+    baseUrl: sandbox.url,
+    installUrl: `${sandbox.url}/oauth/authorize`,
+    timeout,
+    clientId: 'sandbox-client-id',
+    clientSecret: 'sandbox-client-secret',
     scopes: ['oauth', 'crm.objects.contacts.read'],
   }
 }

@@ -214,7 +214,10 @@ describe('calls for data, lives of a minute, tokens of 2,000 characters', () => 
   let takeFresh: () => number
   beforeAll(async () => {
     scene = await openScene({
-      ...{ accounts: 10, tokenLifetimeMs: LIFE_MS, accessTokenLength: LONG_TOKEN, rotateRefreshTokens: false },
+      accounts: 10,
+      tokenLifetimeMs: LIFE_MS,
+      accessTokenLength: LONG_TOKEN,
+      rotateRefreshTokens: false,
     })
     daemon = await scene.daemon({ limits: { every: '1s', alertAfter: '1s' } })
     takeFresh = handOut(await hubIdsOf(scene.sandbox.url))

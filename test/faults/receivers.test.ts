@@ -103,7 +103,8 @@ test.concurrent('a Redis that crashes amid all this and loses its last seconds: 
   const scene = await sceneFor(context, { accounts: 20, tokenLifetimeMs: 3_600_000 })
   const { sandbox, redis: own } = scene
   const settings = {
-    ...{ limits: { every: '1h' }, thresholds: OBJECT_TYPES },
+    limits: { every: '1h' },
+    thresholds: OBJECT_TYPES,
     alerts: { group: { by: ['account'], wait: '100ms', interval: '200ms', max: 1_000 } },
   }
   const daemon = await scene.daemon(settings)

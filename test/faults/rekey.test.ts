@@ -114,7 +114,11 @@ test('the key is changed under a fleet that is refreshed all the while, by a rek
   const rekeyed = await plimsoll(['keys', 'rekey', '--json', '--config', file], scene.folder)
   expect(rekeyed.code).toBe(0)
   expect(JSON.parse(rekeyed.out)).toMatchObject({
-    ...{ outcome: 'clean', key: 'k2', accounts: 20_100, unopened: [], removable: ['k1'] },
+    outcome: 'clean',
+    key: 'k2',
+    accounts: 20_100,
+    unopened: [],
+    removable: ['k1'],
   })
   expect(Object.keys(await valuesByKey(store, [...hubIds, ...quiet]))).toEqual(['k2'])
 
@@ -220,7 +224,9 @@ test('a reload is in force, and says so, although Redis refuses the report of it
   const store = scene.redis.connect()
   await store.set(KEYS.vault.writers, 'no hash: the report fails, nothing else')
   expect(await reload(daemon, file, withKeys(K2, K1))).toMatchObject({
-    ...{ code: 'config.reloaded', applied: ['encryption.keys'], restart: [] },
+    code: 'config.reloaded',
+    applied: ['encryption.keys'],
+    restart: [],
   })
   expect(daemon.lines.some((line) => line.includes('"vault.unreported"'))).toBe(true)
   await store.del(KEYS.vault.writers)

@@ -61,7 +61,8 @@ function opened() {
     for (const status of statuses) counter.note(status)
   }
   return {
-    ...{ keys, note },
+    keys,
+    note,
     handOver: (now = NOW) => counter.handOver(redis.store, keys, now),
     read: (now = NOW) => failedCalls.read(now),
   }
@@ -101,7 +102,9 @@ test('30 days count, and never more than that are kept', async () => {
   note(500)
   await handOver(NOW + 30 * DAY)
   expect(await redis.store.hgetall(keys.providerCalls)).toEqual({
-    ...{ '20429:calls': '1', '20430:calls': '1', '20430:failed': '1' },
+    '20429:calls': '1',
+    '20430:calls': '1',
+    '20430:failed': '1',
   })
 })
 

@@ -38,7 +38,8 @@ afterEach(() => service.stop())
 
 const bounds: CheckBounds = {
   freshnessMs: 26 * HOUR,
-  ...{ receivers: new Set(['ops-mail']), api: '2026-09' },
+  receivers: new Set(['ops-mail']),
+  api: '2026-09',
 }
 
 /** Accounts 1 to 4 that are well, and one daemon or several that share them. */
@@ -57,8 +58,14 @@ async function aFleet() {
     const startedAt = clock.now()
     const clockWatch = new ClockWatch(clock)
     const sources = {
-      ...{ store, keys, clock, bounds, daemon: clockWatch, due: new DueSets(store, keys) },
-      ...{ registry: new Registry(store, keys), receiverStore: new ReceiverStore(store, keys) },
+      store,
+      keys,
+      clock,
+      bounds,
+      daemon: clockWatch,
+      due: new DueSets(store, keys),
+      registry: new Registry(store, keys),
+      receiverStore: new ReceiverStore(store, keys),
       coverage: new CoverageStore(store, keys, { objective: 0.95, freshnessMs: bounds.freshnessMs }),
       failedCalls: new FailedCalls(store, keys, { warning: 0.03, critical: 0.05 }),
     }
@@ -66,7 +73,12 @@ async function aFleet() {
       const since = startedAt > clock.now() ? clock.now() - clockWatch.clockSteadyForMs() : startedAt
       // As each daemon does every few seconds.
       await new DaemonStore(store, keys).report({
-        ...{ name: 'a pid 1', version: '1', config: 'c', roles: ROLES, startedAt, lastSeenAt: clock.now() },
+        name: 'a pid 1',
+        version: '1',
+        config: 'c',
+        roles: ROLES,
+        startedAt,
+        lastSeenAt: clock.now(),
         sweeps: { since, pauses: { alerts: 5_000 } },
       })
       return outsideReport(await readFleetFacts(sources))
@@ -86,7 +98,7 @@ async function aFleet() {
     return service.seen[before]
   }
   const last = () => readHeartbeat(new HeartbeatStore(store, keys), clock.now())
-  return { ...{ clock, keys, store, daemon, beat, nextBeat, last, logs, metrics } }
+  return { clock, keys, store, daemon, beat, nextBeat, last, logs, metrics }
 }
 
 const WELL = '/ping/the-secret-key'

@@ -112,7 +112,11 @@ describe('a queue', () => {
     const watching = one.watch('refresh-tokens', stuck.work)
     const alive = () =>
       judgeHealth({
-        ...{ now: clock.now(), startedAt: 0, redisOk: true, lastSweeps: {}, expected: {} },
+        now: clock.now(),
+        startedAt: 0,
+        redisOk: true,
+        lastSweeps: {},
+        expected: {},
         standstills: one.standstills(),
       }).alive
     clock.move(120_000)

@@ -119,15 +119,24 @@ test('the fleet page names who is running, and what waits in the queues; the API
   const { json } = await get('/api/v1/status')
   expect(json.nearestLimits).toEqual([
     {
-      ...{ hubId: 2, hubDomain: 'acme.example.com', metric: 'customProperties.overall' },
-      ...{ usage: 960, limit: 1000, percent: 96, daysLeft: null },
+      hubId: 2,
+      hubDomain: 'acme.example.com',
+      metric: 'customProperties.overall',
+      usage: 960,
+      limit: 1000,
+      percent: 96,
+      daysLeft: null,
     },
   ])
   expect(json.queues).toEqual([{ ...depth, oldestWaitingAt: '2026-11-21T09:58:00.000Z' }])
   expect(json.daemons).toEqual([
     {
-      ...{ name: 'ops-1 pid 7', version: '1.0.0', roles: ['clock', 'worker', 'web'], silent: true },
-      ...{ startedAt: '2026-11-21T09:00:00.000Z', lastSeenAt: '2026-11-21T09:59:00.000Z' },
+      name: 'ops-1 pid 7',
+      version: '1.0.0',
+      roles: ['clock', 'worker', 'web'],
+      silent: true,
+      startedAt: '2026-11-21T09:00:00.000Z',
+      lastSeenAt: '2026-11-21T09:59:00.000Z',
     },
   ])
   expect(json.tokens).toMatchObject({ overdue: 0, lateMs: 0, nearestExpiryAt: '2026-11-21T10:30:00.000Z' })

@@ -19,7 +19,9 @@ async function withAlert(level: 'warning' | 'critical' = 'warning') {
   const id = alertId(1, 'overall', since)
   const state = async () => decodeState((await server.steps.hget(alerts, 'overall')) ?? '')
   return {
-    ...{ ...server, id, state },
+    ...server,
+    id,
+    state,
     put: (change: Partial<ReturnType<typeof openState>>) =>
       state().then((now) => server.steps.hset(alerts, 'overall', encodeState({ ...now, ...change }))),
     close: () => server.steps.hdel(alerts, 'overall'),
@@ -55,8 +57,13 @@ describe('a link to acknowledge', () => {
     expect(answer.text).toContain('<h1>Acknowledged</h1>')
     const now = clock.now()
     expect((await state()).acknowledged).toEqual({
-      ...{ at: now, until: now + 7 * DAY, by: 'Ann, by link', comment: 'asked them' },
-      ...{ usage: 850, percent: 85, remaining: 150 },
+      at: now,
+      until: now + 7 * DAY,
+      by: 'Ann, by link',
+      comment: 'asked them',
+      usage: 850,
+      percent: 85,
+      remaining: 150,
     })
   })
 

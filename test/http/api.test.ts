@@ -71,22 +71,30 @@ describe('accounts', () => {
     expect(json.series).toHaveLength(5)
     expect(json.series.slice(0, 2)).toEqual([
       {
-        ...{
-          id: 'overall',
-          metric: 'customProperties.overall',
-          usage: 960,
-          limit: 1000,
-          percent: 96,
-          reportedPercent: 96,
-        },
-        ...{ measuredAt: '2026-11-21T10:00:00.000Z', daysLeft: null, forecast: null },
+        id: 'overall',
+        metric: 'customProperties.overall',
+        usage: 960,
+        limit: 1000,
+        percent: 96,
+        reportedPercent: 96,
+        measuredAt: '2026-11-21T10:00:00.000Z',
+        daysLeft: null,
+        forecast: null,
         forecastReason: 'no forecast was made in the last 3 days',
       },
       {
-        ...{ id: 'type/0-1', metric: 'customProperties.objectType', objectTypeId: '0-1', label: 'Contacts' },
-        ...{ usage: 120, limit: 500, percent: 24, reportedPercent: 24 },
-        ...{ measuredAt: '2026-11-21T10:00:00.000Z', daysLeft: null },
-        ...{ forecast: null, forecastReason: 'no forecast was made in the last 3 days' },
+        id: 'type/0-1',
+        metric: 'customProperties.objectType',
+        objectTypeId: '0-1',
+        label: 'Contacts',
+        usage: 120,
+        limit: 500,
+        percent: 24,
+        reportedPercent: 24,
+        measuredAt: '2026-11-21T10:00:00.000Z',
+        daysLeft: null,
+        forecast: null,
+        forecastReason: 'no forecast was made in the last 3 days',
       },
     ])
     const pair = json.series.find(({ metric }: { metric: string }) => metric === 'associations.atLimit')
@@ -110,7 +118,9 @@ describe('accounts', () => {
     const { json } = await get('/api/v1/accounts/124')
     expect(json.series).toMatchObject([
       {
-        ...{ metric: 'customProperties.overall', daysLeft: 13.3, forecastReason: null },
+        metric: 'customProperties.overall',
+        daysLeft: 13.3,
+        forecastReason: null,
         forecast: { ...pace, days: 13.3, earliest: 6.7, latest: 20 },
       },
       { objectTypeId: '0-1', daysLeft: null, forecast: null, forecastReason: 'too little history: 3 of 7 days read' },
@@ -155,8 +165,16 @@ describe('uninstall', () => {
     const { json } = await get('/api/v1/accounts/7')
     const at = '2026-11-21T10:00:00.000Z'
     expect(json.uninstall).toEqual({
-      ...{ reason: 'left us', by: 'api', askedAt: at, attempts: 0, nextAttemptAt: at },
-      ...{ failure: null, failureAt: null, ending: null, at: null, purgeAt: null },
+      reason: 'left us',
+      by: 'api',
+      askedAt: at,
+      attempts: 0,
+      nextAttemptAt: at,
+      failure: null,
+      failureAt: null,
+      ending: null,
+      at: null,
+      purgeAt: null,
     })
     expect(json.story).toEqual([
       { at, event: 'connected' },
@@ -248,7 +266,8 @@ describe('snapshots', () => {
     await pollAccount(steps, keys, 9, clock.now(), readings(clock.now(), 600), HOUR)
     expect(usages(await hourly())).toEqual([200, 400, 500, 600])
     expect((await hourly()).items.at(-1)).toMatchObject({
-      ...{ at: '2026-11-21T15:30:00.000Z', missingSince: '2026-11-21T12:00:00.000Z' },
+      at: '2026-11-21T15:30:00.000Z',
+      missingSince: '2026-11-21T12:00:00.000Z',
     })
   })
 
@@ -277,8 +296,13 @@ describe('snapshots', () => {
       .map((line) => JSON.parse(line))
     expect(objects).toHaveLength(5)
     expect(objects).toContainEqual({
-      ...{ hubId: 9, at: '2026-11-21T13:30:00.000Z', metric: 'customProperties.objectType' },
-      ...{ objectTypeId: '=2-"1"', usage: 120, limit: 500, percent: 24 },
+      hubId: 9,
+      at: '2026-11-21T13:30:00.000Z',
+      metric: 'customProperties.objectType',
+      objectTypeId: '=2-"1"',
+      usage: 120,
+      limit: 500,
+      percent: 24,
     })
   })
 })
@@ -307,8 +331,14 @@ describe('alerts', () => {
     expect(await hubIds('?hubId=2')).toEqual([2])
     expect(await hubIds('?hubId=3')).toEqual([])
     expect((await get('/api/v1/alerts?hubId=2')).json.items[0]).toMatchObject({
-      ...{ kind: 'limit', level: 'critical', rule: 'a rule', hubDomain: 'd2.example.com' },
-      ...{ series: { metric: 'customProperties.overall' }, usage: 900, limit: 1000, percent: 90 },
+      kind: 'limit',
+      level: 'critical',
+      rule: 'a rule',
+      hubDomain: 'd2.example.com',
+      series: { metric: 'customProperties.overall' },
+      usage: 900,
+      limit: 1000,
+      percent: 90,
       since: '2026-11-21T10:00:00.000Z',
     })
   })
@@ -319,8 +349,13 @@ describe('alerts', () => {
     const { items } = (await get('/api/v1/alerts')).json
     expect(items.map(({ hubId }: { hubId: number | null }) => hubId)).toEqual([null, 2, 1, 70])
     expect(items[0]).toEqual({
-      ...{ id: expect.any(String), kind: 'fleet', level: 'critical', rule: 'fleet', field: 'token-endpoint' },
-      ...{ hubId: null, since: '2026-11-21T10:00:00.000Z' },
+      id: expect.any(String),
+      kind: 'fleet',
+      level: 'critical',
+      rule: 'fleet',
+      field: 'token-endpoint',
+      hubId: null,
+      since: '2026-11-21T10:00:00.000Z',
     })
     const first = (await get('/api/v1/alerts?limit=1')).json
     expect(first).toMatchObject({ items: [{ hubId: null }], next: expect.any(String) })
@@ -370,15 +405,26 @@ test('deliveries are the newest attempts, how many wait and how many were given 
     dead: 1,
     receivers: [
       {
-        ...{ receiver: 'ops', state: 'new', lastDeliveredAt: null },
-        ...{ failingSince: null, failedAttempts: 0, reason: null },
+        receiver: 'ops',
+        state: 'new',
+        lastDeliveredAt: null,
+        failingSince: null,
+        failedAttempts: 0,
+        reason: null,
       },
     ],
     items: [
       {
-        ...{ at: '1970-01-01T00:00:02.000Z', id: 'd1', receiver: 'ops', type: 'alert.firing' },
-        ...{ attempt: 2, outcome: 'retry', reason: 'no' },
-        ...{ ms: null, answer: 503, nextAt: '1970-01-01T00:00:09.000Z' },
+        at: '1970-01-01T00:00:02.000Z',
+        id: 'd1',
+        receiver: 'ops',
+        type: 'alert.firing',
+        attempt: 2,
+        outcome: 'retry',
+        reason: 'no',
+        ms: null,
+        answer: 503,
+        nextAt: '1970-01-01T00:00:09.000Z',
       },
     ],
   })

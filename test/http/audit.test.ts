@@ -69,9 +69,15 @@ describe('reading it', () => {
     expect(json).toEqual({
       items: [
         {
-          ...{ id: expect.any(String), at: expect.stringMatching(/Z$/), action: 'silence.added' },
-          ...{ who: 'ann@example.com', via: 'proxy', from: '192.0.2.1', hubId: 7 },
-          ...{ subject: 's-4k7mp', detail: 'account=7: a migration' },
+          id: expect.any(String),
+          at: expect.stringMatching(/Z$/),
+          action: 'silence.added',
+          who: 'ann@example.com',
+          via: 'proxy',
+          from: '192.0.2.1',
+          hubId: 7,
+          subject: 's-4k7mp',
+          detail: 'account=7: a migration',
         },
       ],
     })
@@ -141,8 +147,11 @@ describe('reading it', () => {
   test('names, subjects and details are text, whatever is in them', async () => {
     const world = await openWith(0)
     await world.deps.audit.note({
-      ...{ action: 'account.uninstalled', who: { name: HOSTILE, via: 'proxy', from: HOSTILE }, hubId: 7 },
-      ...{ subject: HOSTILE, detail: `=cmd|' /C calc'!A0 ${HOSTILE}` },
+      action: 'account.uninstalled',
+      who: { name: HOSTILE, via: 'proxy', from: HOSTILE },
+      hubId: 7,
+      subject: HOSTILE,
+      detail: `=cmd|' /C calc'!A0 ${HOSTILE}`,
     })
     for (const path of ['/audit', `/audit?who=${encodeURIComponent(HOSTILE)}`]) {
       const { text } = await world.get(path)
@@ -236,9 +245,17 @@ describe('what a request is asked to do', () => {
       'POST /deliveries/replay': { since: '30d' },
     }
     for (const route of [
-      ...['POST /accounts/7/poll', 'POST /accounts/7/refresh', 'POST /accounts/7/uninstall', 'DELETE /accounts/7'],
-      ...['PUT /accounts/7/contact', 'DELETE /accounts/7/contact', 'POST /silences', 'DELETE /silences/s-1'],
-      ...['POST /deliveries/replay', 'POST /receivers/ops-hook/test', 'GET /accounts/7/token'],
+      'POST /accounts/7/poll',
+      'POST /accounts/7/refresh',
+      'POST /accounts/7/uninstall',
+      'DELETE /accounts/7',
+      'PUT /accounts/7/contact',
+      'DELETE /accounts/7/contact',
+      'POST /silences',
+      'DELETE /silences/s-1',
+      'POST /deliveries/replay',
+      'POST /receivers/ops-hook/test',
+      'GET /accounts/7/token',
     ]) {
       const [method = '', path] = route.split(' ')
       const body = bodies[route]

@@ -204,12 +204,19 @@ test.each<[string, number | undefined, RangeName]>([
 })
 
 const base = {
-  ...{ gaps: [], from: FROM, now: NOW, forecast: null, unit: 'properties', marks: [] },
+  gaps: [],
+  from: FROM,
+  now: NOW,
+  forecast: null,
+  unit: 'properties',
+  marks: [],
   levels: { warning: { percent: 80 }, critical: { percent: 95 } },
 }
 const stand = (fromDay: number, toDay: number, usage: number, limit: number | null = 1_000) => ({
-  ...{ from: FROM + fromDay * DAY, to: FROM + toDay * DAY },
-  ...{ usage, limit },
+  from: FROM + fromDay * DAY,
+  to: FROM + toDay * DAY,
+  usage,
+  limit,
 })
 
 test('a chart says from where to where, which level holds since when, and when it is full', () => {

@@ -139,8 +139,14 @@ test('no request without a token costs more than some small ones, however large 
 })
 
 const KNOWN = [
-  ...['GET /healthz', 'GET /install', 'GET /oauth/callback', 'GET /sign-in', 'POST /sign-in'],
-  ...['GET /acknowledge', 'POST /acknowledge', 'POST /accounts/:hubId/poll'],
+  'GET /healthz',
+  'GET /install',
+  'GET /oauth/callback',
+  'GET /sign-in',
+  'POST /sign-in',
+  'GET /acknowledge',
+  'POST /acknowledge',
+  'POST /accounts/:hubId/poll',
 ]
 
 test.each([

@@ -187,8 +187,12 @@ describe('an install from the marketplace', () => {
   const open = async (marketplaceInstall: boolean) => {
     const opened = await openServer(redis, {
       install: {
-        ...{ installUrl: 'https://provider.example.com/authorize', clientId: 'the-client', scopes: ['oauth'] },
-        ...{ redirectUri: 'https://plimsoll.example.com/oauth/callback', optionalScopes: [], marketplaceInstall },
+        installUrl: 'https://provider.example.com/authorize',
+        clientId: 'the-client',
+        scopes: ['oauth'],
+        redirectUri: 'https://plimsoll.example.com/oauth/callback',
+        optionalScopes: [],
+        marketplaceInstall,
       },
     })
     const visit = (query: string) => opened.ask('GET', `/oauth/callback?${query}`)

@@ -32,7 +32,10 @@ const hours = fc.constantFrom(-1, 0, 1, 30)
 const account: fc.Arbitrary<GeneratedAccount> = fc.record({
   state: fc.constantFrom('active', 'active', 'failing', 'parked', 'reauthorize', 'uninstalling', 'uninstalled'),
   isNamed: fc.boolean(),
-  ...{ refresh: hours, poll: hours, uninstall: hours, read: hours },
+  refresh: hours,
+  poll: hours,
+  uninstall: hours,
+  read: hours,
   alerts: fc.uniqueArray(
     fc.record({
       field: fc.constantFrom('token', 'overall', 'poll'),
@@ -58,7 +61,9 @@ async function seed({ steps, keys, clock, silences }: Server, fleet: readonly Ge
     const { due } = keys.partition(keys.partitionOf(hubId))
     const isKept = TOKENS.includes(one.state)
     const listed: ListedAccount = {
-      ...{ hubId, hubDomain: one.isNamed ? domainOf(hubId) : '', state: one.state },
+      hubId,
+      hubDomain: one.isNamed ? domainOf(hubId) : '',
+      state: one.state,
       ...(isKept ? { refresh: at(one.refresh), poll: at(one.poll), readAt: at(one.read) } : {}),
     }
     await seedListed(steps, keys, [listed])

@@ -35,8 +35,11 @@ const MAIL = { type: 'email', smtp: 'smtps://mail.example.com', from: 'a@example
 const SETTINGS = {
   http: { publicUrl: 'http://127.0.0.1' },
   provider: {
-    ...{ clientId: 'the-client', clientSecret: 'the-secret', installUrl: 'https://provider.example.com/authorize' },
-    ...{ redirectUri: 'https://plimsoll.example.com/oauth/callback', scopes: ['oauth', 'crm.objects.contacts.read'] },
+    clientId: 'the-client',
+    clientSecret: 'the-secret',
+    installUrl: 'https://provider.example.com/authorize',
+    redirectUri: 'https://plimsoll.example.com/oauth/callback',
+    scopes: ['oauth', 'crm.objects.contacts.read'],
   },
   tags: { vip: [1] },
   thresholds: [{ name: 'full', on: '*', warning: { percent: 80, count: 1 }, critical: { percent: 95 } }],
@@ -58,7 +61,9 @@ type ServerOptions = Partial<Omit<HttpDeps, 'actions'>> & { actions?: Partial<Ht
 const TESTED: Record<string, TestedReceiver> = {
   'ops-hook': { outcome: { outcome: 'delivered', answer: 204 }, ms: 12, noted: 'recorded', fix: undefined },
   'ops-mail': {
-    ...{ outcome: { outcome: 'retry', reason: 'connection refused' }, ms: 3, noted: 'recorded' },
+    outcome: { outcome: 'retry', reason: 'connection refused' },
+    ms: 3,
+    noted: 'recorded',
     fix: 'check receivers.ops-mail.smtp',
   },
 }
@@ -91,11 +96,17 @@ export async function openLastingServer(redis: TestRedis, { actions, ...options 
   const stopping = new AbortController()
   const asDaemon = httpDeps(
     {
-      ...{ pages, servesPages: true, stop: stopping.signal, jobs: accountJobs(() => services, stopping.signal) },
-      ...{ adminToken: mainToken(OF_CONFIG, new Secret(ADMIN_TOKEN)), brand: brandOf(world.config) },
+      pages,
+      servesPages: true,
+      stop: stopping.signal,
+      jobs: accountJobs(() => services, stopping.signal),
+      adminToken: mainToken(OF_CONFIG, new Secret(ADMIN_TOKEN)),
+      brand: brandOf(world.config),
       health: async () => ({ alive: true, ready: true, findings: [] }),
       accessTokens: new AccessTokens({
-        ...{ tokens: new TokenStore(pages, keys), vault, clock },
+        tokens: new TokenStore(pages, keys),
+        vault,
+        clock,
         refresh: (hubId, generation) => refreshOne(services, hubId, generation),
         identify: async (hubId) => ((await identifyOne(services, hubId))?.is === 'later' ? 'later' : 'asked'),
       }),
@@ -106,11 +117,9 @@ export async function openLastingServer(redis: TestRedis, { actions, ...options 
   const connect = { ...services, endpoint: door }
   const deps: HttpDeps = {
     ...asDaemon,
-    ...{
-      listen: { host: '127.0.0.1', port: 0 },
-      connect,
-      daemon: { clockSteadyForMs: () => Number.POSITIVE_INFINITY },
-    },
+    listen: { host: '127.0.0.1', port: 0 },
+    connect,
+    daemon: { clockSteadyForMs: () => Number.POSITIVE_INFINITY },
     actions: {
       ...asDaemon.actions,
       poll: async (hubId) => ({ account: await registry.get(hubId), reason: undefined }),
@@ -136,8 +145,18 @@ export async function openLastingServer(redis: TestRedis, { actions, ...options 
       await http.close(5_000)
       await world.close()
     },
-    ...{ server: http, deps, clock, keys, queues, steps, provider: customers, door, woken, ask },
-    ...{ silences: deps.silences, logs: logged },
+    server: http,
+    deps,
+    clock,
+    keys,
+    queues,
+    steps,
+    provider: customers,
+    door,
+    woken,
+    ask,
+    silences: deps.silences,
+    logs: logged,
     get: (path: string, headers: Record<string, string> = BEARER) => ask('GET', path, headers),
     /** An account, connected through the step that the callback takes. */
     connectAccount: async (customer: Customer) => {
@@ -161,7 +180,8 @@ export async function openLastingServer(redis: TestRedis, { actions, ...options 
           encodeState(state),
         ])
         return {
-          ...{ readings: packed.readings, freshAt: at },
+          readings: packed.readings,
+          freshAt: at,
           watch: shown === undefined ? {} : { records: { readAt: at, until: Date.now() + 2_592_000_000 } },
           more: { record: packed.record, samples: shown, alerts: { changes, entries: [] } },
         }
@@ -189,7 +209,8 @@ export async function openLastingServer(redis: TestRedis, { actions, ...options 
         return answer
       }
       return {
-        ...{ cookie, csrf },
+        cookie,
+        csrf,
         see: async (path: string) =>
           kept(await ask('GET', path, { cookie: `${cookie.cookie}; plimsoll-done=${done}` })),
         send: async (path: string, body = '', headers = {}) =>

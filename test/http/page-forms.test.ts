@@ -107,7 +107,8 @@ describe('a form of a page', () => {
     expect((await acknowledge('warning')).status).toBe(409)
     expect((await see(path)).text).not.toContain('Remove acknowledgement')
     expect(await acknowledge('critical')).toMatchObject({
-      ...{ status: 303, headers: { location: `${path}&done=acknowledged` } },
+      status: 303,
+      headers: { location: `${path}&done=acknowledged` },
     })
     expect((await acknowledge('critical')).headers.location).toBe(`${path}&done=already`)
     expect((await see('/alerts?mark=acknowledged')).text).toContain('config, ends')
@@ -215,8 +216,11 @@ describe('the buttons of an account', () => {
     })
     const at = String(clock.now())
     await steps.hset(keys.account(7).account, {
-      ...{ refreshFailures: '1', failureReason: 'no <i>route', failureClass: 'transient' },
-      ...{ failureAt: at, failingSince: at },
+      refreshFailures: '1',
+      failureReason: 'no <i>route',
+      failureClass: 'transient',
+      failureAt: at,
+      failingSince: at,
     })
     const failing = { count: 1, reason: 'the answer was <b>503', at: clock.now(), since: clock.now() }
     await changeWatch(steps, keys, 7, { failing })

@@ -258,8 +258,11 @@ test('an account is not called well with readings of days ago, without a planned
 test("the provider's own words are whole sentences in the verdict: a capital letter, one full stop", async () => {
   const { get, clock, steps, keys } = await openAccount()
   await steps.hset(keys.account(4).account, {
-    ...{ state: 'parked', parkedUntil: String(clock.now() + 60_000), failures: '1' },
-    ...{ failureReason: 'the provider answered 477: it moves.', failureAt: String(clock.now()) },
+    state: 'parked',
+    parkedUntil: String(clock.now() + 60_000),
+    failures: '1',
+    failureReason: 'the provider answered 477: it moves.',
+    failureAt: String(clock.now()),
   })
   const failing = { count: 1, reason: 'the provider answered 401: it expired.', at: clock.now(), since: clock.now() }
   await changeWatch(steps, keys, 4, { failing })
@@ -288,7 +291,12 @@ test('an empty installation shows what is left to be done, not lists of nothing'
 test('the status page says so when nothing moves', async () => {
   const { get, steps, keys, clock } = await openServer(redis)
   await new DaemonStore(steps, keys).report({
-    ...{ name: 'a pid 1', version: '1', config: 'c', roles: ROLES, startedAt: clock.now(), lastSeenAt: clock.now() },
+    name: 'a pid 1',
+    version: '1',
+    config: 'c',
+    roles: ROLES,
+    startedAt: clock.now(),
+    lastSeenAt: clock.now(),
     ill: [{ name: 'sweep:poll-limits', says: 'none finished yet' }],
   })
   const { text } = await get('/')
@@ -552,7 +560,9 @@ test('the page of an account that a missing scope keeps from being watched says 
   expect(words).toContain('now: regular schedule; a permission is missing')
   expect(words).toContain('It began just now. Reconnect it with that permission.')
   expect((await get('/api/v1/accounts/4')).json.watch).toEqual({
-    ...{ is: 'cannot be watched', because: 'scope missing', since: '2026-11-21T10:00:00.000Z' },
+    is: 'cannot be watched',
+    because: 'scope missing',
+    since: '2026-11-21T10:00:00.000Z',
     scopes: ['<b>contacts'],
   })
 })

@@ -8,7 +8,11 @@ const redis = redisOfFile()
 
 const RULES: AlertSettings = {
   rules: [{ name: 'full', on: 'customProperties.overall', warning: { percent: 80 } }],
-  ...{ recoverBelow: 3, for: 0, repeatEveryMs: 86_400_000, firstRun: 'alert', pageOf: () => '' },
+  recoverBelow: 3,
+  for: 0,
+  repeatEveryMs: 86_400_000,
+  firstRun: 'alert',
+  pageOf: () => '',
 }
 
 interface Told {
@@ -68,7 +72,9 @@ test('transitions are of an account, of a level, since a moment', async () => {
   expect(await of('level=critical')).toEqual([])
   expect(await of(`since=${new Date(clock.now() - 90_000).toISOString()}`)).toEqual([5])
   expect((await get('/api/v1/transitions?limit=1')).json.items[0]).toMatchObject({
-    ...{ at: '2026-11-21T10:00:00.000Z', fate: 'pending', transition: expect.stringMatching(/^\d+-\d+-\d+$/) },
+    at: '2026-11-21T10:00:00.000Z',
+    fate: 'pending',
+    transition: expect.stringMatching(/^\d+-\d+-\d+$/),
     alert: { kind: 'limit', reason: 'entered', usage: 900 },
   })
 })

@@ -50,7 +50,8 @@ describe('whatever is wrong is told as a problem', () => {
     const { server } = await openServer(redis)
     const answer = await raw(server.url, request)
     expect(answer).toMatchObject({
-      ...{ status, type: 'application/problem+json' },
+      status,
+      type: 'application/problem+json',
       json: { type: `urn:plimsoll:problem:${kind}`, status, title: expect.any(String), detail: expect.any(String) },
     })
     expect(faultsOf(ProblemShape, answer.json)).toEqual([])

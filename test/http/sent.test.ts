@@ -9,8 +9,17 @@ const NOW = Date.parse('2026-11-21T10:00:00.000Z')
 
 function attempt(more: Partial<LoggedAttempt>): LoggedAttempt {
   return {
-    ...{ at: NOW - 60_000, id: 'd1', receiver: 'ops-hook', type: 'alert.firing', attempt: 1, outcome: 'retry' },
-    ...{ ms: 5, answer: 503, nextAt: NOW + 111_000, reason: 'answered 503', ...more },
+    at: NOW - 60_000,
+    id: 'd1',
+    receiver: 'ops-hook',
+    type: 'alert.firing',
+    attempt: 1,
+    outcome: 'retry',
+    ms: 5,
+    answer: 503,
+    nextAt: NOW + 111_000,
+    reason: 'answered 503',
+    ...more,
   }
 }
 

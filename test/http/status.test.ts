@@ -38,7 +38,12 @@ test('status, page and metrics tell the same coverage', async () => {
   await steps.zrem(keys.partition(2).fresh, 66) // Its scopes let nothing be read.
   await steps.zadd(keys.partition(1).pollFailing, 5, 65)
   expect((await get('/api/v1/status')).json.coverage).toEqual({
-    ...{ share: 0.5, objective: 0.95, polled: 4, stale: 2, failing: 1, notWatched: 1 },
+    share: 0.5,
+    objective: 0.95,
+    polled: 4,
+    stale: 2,
+    failing: 1,
+    notWatched: 1,
   })
   const words = (await get('/')).text
   expect(words).toContain('odd65.example.com and 1 more account: no fresh reading (50 % have one)')
@@ -77,8 +82,15 @@ test('page and API say why an account is polled next when it is, in its own word
   const turn: PollTurn = {
     regularAt: clock.now(),
     because: {
-      ...{ is: 'near', series: 'type/2-7', usage: 93, limit: 100, level: 'warning', move: 'enter' },
-      ...{ asks: 'percent', of: 95, since: clock.now() },
+      is: 'near',
+      series: 'type/2-7',
+      usage: 93,
+      limit: 100,
+      level: 'warning',
+      move: 'enter',
+      asks: 'percent',
+      of: 95,
+      since: clock.now(),
     },
   }
   await changeWatch(steps, keys, 7, { turn })
@@ -113,7 +125,11 @@ test('status, page and metrics show the share of calls that failed', async () =>
     [`${day - 1}:failed`]: 9,
   })
   expect((await get('/api/v1/status')).json.failedCalls).toEqual({
-    ...{ calls: 1_204_000, failed: 4_816, days: 30, share: 0.004, ...limits },
+    calls: 1_204_000,
+    failed: 4_816,
+    days: 30,
+    share: 0.004,
+    ...limits,
   })
   const page = await get('/')
   expect(page.words).toContain('Failed calls 0.4 % of 1,204,000 calls in 30 days (the provider allows 5 %)')

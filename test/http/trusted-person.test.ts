@@ -9,12 +9,16 @@ import { ADMIN_TOKEN, BEARER, FORM, openServer } from './open-server.ts'
 const redis = redisOfFile()
 
 const HERE: TrustedHeaders = {
-  ...{ userHeader: 'X-Forwarded-User', groupsHeader: undefined, groupsSeparator: ',', groups: {} },
+  userHeader: 'X-Forwarded-User',
+  groupsHeader: undefined,
+  groupsSeparator: ',',
+  groups: {},
   proxies: ['127.0.0.1', '::1'],
 }
 const ELSEWHERE = { ...HERE, proxies: ['192.0.2.0/24'] }
 const GROUPS = {
-  ...{ ...HERE, groupsHeader: 'X-Forwarded-Groups' },
+  ...HERE,
+  groupsHeader: 'X-Forwarded-Groups',
   groups: { ops: ['read', 'write'], support: ['read'], billing: ['tokens'] } as const,
 }
 /** What `publicUrl` of the servers here has. */
@@ -255,7 +259,10 @@ describe('behind a trusted proxy', () => {
     const world = await openServer(redis, { trusted: HERE })
     const name = 'evil.example:8088'
     const headers = {
-      ...{ ...ANN, host: name, origin: `http://${name}`, 'sec-fetch-site': 'same-origin' },
+      ...ANN,
+      host: name,
+      origin: `http://${name}`,
+      'sec-fetch-site': 'same-origin',
       'content-type': 'application/json',
     }
     const silence = JSON.stringify({ matchers: [{ name: 'account', value: '*' }], comment: 'x', for: '1h' })

@@ -156,17 +156,23 @@ test('what nobody here wrote, beside what was: no page, route, list or command f
 })
 
 const COMMANDS = [
-  ...[
-    'accounts list',
-    'accounts list --stale',
-    'accounts history --csv',
-    'accounts list --level warning',
-    'accounts export exported.jsonl --force',
-    'status',
-    'alerts list',
-  ],
-  ...['outbox verify', 'check', 'thresholds plan plimsoll.yaml', `accounts show ${SPOILED}`],
-  ...['alerts log', `alerts explain ${SPOILED}`, 'changes', 'upcoming', 'audit list', `accounts contact ${SPOILED}`],
+  'accounts list',
+  'accounts list --stale',
+  'accounts history --csv',
+  'accounts list --level warning',
+  'accounts export exported.jsonl --force',
+  'status',
+  'alerts list',
+  'outbox verify',
+  'check',
+  'thresholds plan plimsoll.yaml',
+  `accounts show ${SPOILED}`,
+  'alerts log',
+  `alerts explain ${SPOILED}`,
+  'changes',
+  'upcoming',
+  'audit list',
+  `accounts contact ${SPOILED}`,
 ]
 
 /** Each way to spoil a key, but not each of the fields: a command takes longer than a page. */

@@ -22,7 +22,8 @@ test('every page of an operator begins with the verdict, the same as the API tel
     says: 'Critical: 1 critical alert; worst: acme.example.com, custom properties 96 %',
     troubles: [
       {
-        ...{ level: 'critical', verb: 'Review' },
+        level: 'critical',
+        verb: 'Review',
         says: '1 critical alert; worst: acme.example.com, custom properties 96 %',
       },
     ],
@@ -65,7 +66,8 @@ test('without Redis the pages that need none are shown, and say so', async () =>
   const { status, text } = await get('/silences/new')
   expect(status).toBe(200)
   expect(lineOf(text)).toEqual([
-    ...['critical', ' data-live="health"'],
+    'critical',
+    ' data-live="health"',
     'Critical: Redis does not answer: nothing is refreshed, polled or sent',
   ])
   expect(logs.lines().filter(({ code }) => code === 'http.error')).toEqual([])

@@ -47,11 +47,15 @@ const answer: fc.Arbitrary<Answer> = fc.oneof(
 )
 const moment = fc.integer({ min: START - 10 * EVERY_MS, max: START })
 const failing = fc.record<PollFailure>({
-  ...{ count: fc.integer({ min: 1, max: 9 }), reason: fc.constant('was away') },
-  ...{ at: moment, since: fc.oneof(moment, fc.constant(START + 99 * EVERY_MS)) },
+  count: fc.integer({ min: 1, max: 9 }),
+  reason: fc.constant('was away'),
+  at: moment,
+  since: fc.oneof(moment, fc.constant(START + 99 * EVERY_MS)),
 })
 const blocked = fc.record<PollBlocked>({
-  ...{ what: fc.constantFrom('all' as const, 'part' as const), since: moment, scopes: fc.constant(['crm.read']) },
+  what: fc.constantFrom('all' as const, 'part' as const),
+  since: moment,
+  scopes: fc.constant(['crm.read']),
 })
 const cases = fc.record<Case>({
   before: fc.record({
@@ -95,31 +99,36 @@ function made(one: Case, watch: Watch, packed: Buffer | undefined, at: number): 
   const reports = new Map(one.answers.map((answered, place) => [KEYS[place] as string, heard(answered, place)]))
   const bodies = [...reports.values()].flatMap((report) => (Buffer.isBuffer(report) ? [report] : []))
   const answers: Answers<RawReport> = {
-    ...{ at, reports, failedCalls: KEYS.length - bodies.length, bucketUse: { refused: 0 }, troubles: [] },
+    at,
+    reports,
+    failedCalls: KEYS.length - bodies.length,
+    bucketUse: { refused: 0 },
+    troubles: [],
     fingerprint: bodies.length === KEYS.length ? answersFingerprint(bodies) : undefined,
     calls: Array.from({ length: one.calls }, () => at),
-    ...{
-      notAvailable: {},
-      unconfirmed: {},
-      pausedUntil: undefined,
-      allPairsRead: false,
-      companionsAwayUntil: undefined,
-    },
+    notAvailable: {},
+    unconfirmed: {},
+    pausedUntil: undefined,
+    allPairsRead: false,
+    companionsAwayUntil: undefined,
   }
   const begun: Begun = {
-    ...{
-      hubId: HUB,
-      hubDomain: 'a.example.com',
-      access: undefined,
-      watch,
-      forecasts: '',
-      pausedUntil: 0,
-      isInterrupted: false,
-    },
-    ...{ readings: new PackedReadings(HUB, keys, packed), alertStates: {}, record: undefined },
+    hubId: HUB,
+    hubDomain: 'a.example.com',
+    access: undefined,
+    watch,
+    forecasts: '',
+    pausedUntil: 0,
+    isInterrupted: false,
+    readings: new PackedReadings(HUB, keys, packed),
+    alertStates: {},
+    record: undefined,
   }
   const settings = {
-    ...{ everyMs: EVERY_MS, soonestMs: EVERY_MS, pairs: PAIRS, pairsPerPoll: 20 },
+    everyMs: EVERY_MS,
+    soonestMs: EVERY_MS,
+    pairs: PAIRS,
+    pairsPerPoll: 20,
     reports: namedReports(['customProperties', 'associations']),
   }
   return { hubId: HUB, begun, settings, answers, at, readAt: at }

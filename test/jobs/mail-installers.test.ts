@@ -29,7 +29,10 @@ async function world() {
     await store.hset(keys.own(hubId), 'state', state)
   }
   return {
-    ...{ store, keys, clock, setState },
+    store,
+    keys,
+    clock,
+    setState,
     /** An account whose refresh token is refused from now on. */
     lose: async (hubId: number, user = `u@n${hubId}.example.com`) => {
       const { account, alerts } = keys.account(hubId)
@@ -49,7 +52,11 @@ async function world() {
       deliveries.record(sent, { outcome: 'delivered', nextAt: null, reason: '', ms: 1 }, clock.now()),
     silence: (hubId: number) =>
       silences.push({
-        ...{ id: 's', author: 'me', comment: '', createdAt: 0, endsAt: 9e15 },
+        id: 's',
+        author: 'me',
+        comment: '',
+        createdAt: 0,
+        endsAt: 9e15,
         matchers: [{ name: 'account', value: String(hubId) }],
       }),
   }

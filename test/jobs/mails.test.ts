@@ -49,7 +49,13 @@ async function open(options: SMTPServerOptions, settings: Record<string, unknown
   const sweep = () => sweepReceivers(deps)
   await sweep()
   return {
-    ...{ server, clock, store, keys, deliveries, reload, sweep },
+    server,
+    clock,
+    store,
+    keys,
+    deliveries,
+    reload,
+    sweep,
     post: async (given: Message = testMessage('ops', clock.now(), 'https://plimsoll.example.com/deliveries')) => {
       const id = `msg_${++count}`
       const message = JSON.stringify(given)
@@ -260,7 +266,10 @@ test.each(['SIGHUP', 'alerts test'])(
     await one.sweep()
     expect(await one.told()).toMatchObject([
       {
-        ...{ kind: 'delivery', level: 'critical', cause: 'disabled', reason: 'entered' },
+        kind: 'delivery',
+        level: 'critical',
+        cause: 'disabled',
+        reason: 'entered',
         message: expect.stringContaining('login refused: 535 5.7.139 Authentication unsuccessful'),
       },
     ])
@@ -372,7 +381,9 @@ async function tokenLogin(more: Record<string, unknown> = {}) {
   }
   const oauth2 = {
     tokenUrl: `${endpoint.url}/tenant/oauth2/v2.0/token`,
-    ...{ clientId: 'client-1', clientSecret: 's3cret+Client', scope: 'https://outlook.office365.com/.default' },
+    clientId: 'client-1',
+    clientSecret: 's3cret+Client',
+    scope: 'https://outlook.office365.com/.default',
     user: 'plimsoll@example.com',
   }
   return { state, endpoint, one: await open(options, { oauth2 }) }
@@ -410,7 +421,8 @@ test.each([
     const [alert, ...more] = await one.told()
     expect(more).toEqual([])
     expect(alert).toMatchObject({
-      ...{ level: 'critical', cause: 'disabled' },
+      level: 'critical',
+      cause: 'disabled',
       message: expect.stringContaining(`no access token for the mail login: answered ${status}: ${body.error}: AADSTS`),
     })
     expect(JSON.stringify(alert)).not.toContain('s3cret')

@@ -36,10 +36,15 @@ async function newFleet(accounts: number, does: FakeAnswers = {}) {
     yield Buffer.from(`hubId,refreshToken\n${rows.join('')}`)
   })()
   await importAccounts(services, readRows(bytes, 'fleet.csv'), {
-    ...{ replace: false, stop: never, onProgress: () => {}, onBad: () => {} },
+    replace: false,
+    stop: never,
+    onProgress: () => {},
+    onBad: () => {},
   })
   return {
-    ...{ store, keys, woken },
+    store,
+    keys,
+    woken,
     asked: () => provider.calls.map(([what, token]) => `${what} ${token}`),
     look: async (kind: 'refresh-tokens' | 'poll-limits') => {
       const work = kind === 'poll-limits' ? pollLimits : refreshTokens

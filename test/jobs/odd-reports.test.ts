@@ -20,15 +20,24 @@ const SETTINGS = {
 }
 
 const type = (objectTypeId: string, usage: number) => ({
-  ...{ objectTypeId, usage, limit: 1_000, percentage: usage / 10, singularLabel: 'Thing', pluralLabel: 'Things' },
+  objectTypeId,
+  usage,
+  limit: 1_000,
+  percentage: usage / 10,
+  singularLabel: 'Thing',
+  pluralLabel: 'Things',
 })
 const properties = (usage: number) => ({
-  ...{ overallLimit: 1_000, overallUsage: usage, overallPercentage: usage / 10 },
+  overallLimit: 1_000,
+  overallUsage: usage,
+  overallPercentage: usage / 10,
   byObjectType: [type('0-1', usage), type('0-2', usage)],
 })
 const near = (objectId: number, usage: number) => ({ label: 'Near', objectId, percentage: usage / 5, usage })
 const associations = (isFull: boolean) => ({
-  ...{ limit: 500, totalRecordsAtLimit: isFull ? 1 : 0, totalRecordsNearLimit: isFull ? 2 : 0 },
+  limit: 500,
+  totalRecordsAtLimit: isFull ? 1 : 0,
+  totalRecordsNearLimit: isFull ? 2 : 0,
   atLimitFromRecordSamples: isFull ? [{ label: 'Full', objectId: 11 }] : [],
   nearLimitFromRecordSamples: isFull ? [near(20, 490), near(21, 480)] : [],
 })
@@ -64,7 +73,9 @@ async function polled() {
   }
   await poll(CALM)
   return {
-    ...{ ...w, ...account, poll },
+    ...w,
+    ...account,
+    poll,
     said: () => w.logged.lines().filter(({ code }) => code === 'poll.gaps'),
     judged: async () => {
       const opened = (await account.outbox()).filter(({ kind }) => kind === 'limit')

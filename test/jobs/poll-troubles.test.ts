@@ -58,7 +58,9 @@ describe('an endpoint that refuses for want of a scope', () => {
     const account = await one.read()
     expect(account).toMatchObject({ state: 'active', pollFailure: null, polledAt: one.clock.now() - EVERY_MS })
     expect(watchJson(account)).toEqual({
-      ...{ is: 'cannot be watched in part', because: 'scope missing', scopes: ['contacts'] },
+      is: 'cannot be watched in part',
+      because: 'scope missing',
+      scopes: ['contacts'],
       since: new Date(one.clock.now() - 4 * EVERY_MS).toISOString(),
     })
     expect(one.said('poll.forbidden')).toHaveLength(1)
@@ -255,7 +257,8 @@ describe('an access token that no key opens', () => {
     for (let n = 0; n < 3; n++) await one.poll()
     expect(one.calls()).toEqual([])
     expect(await one.read()).toMatchObject({
-      ...{ state: 'failing', polledAt: null },
+      state: 'failing',
+      polledAt: null,
       refreshFailure: { count: 1, class: 'unopened', reason: expect.stringContaining('no key with the id k9') },
     })
     expect(await one.waits()).toBe(15_000)
@@ -274,7 +277,9 @@ describe('object types that come and go', () => {
       return one
         .said('poll.types-changed')
         .map(({ hubId, appeared, disappeared, appearedIds, disappearedIds }) => [
-          ...[hubId, `${appeared}: ${appearedIds}`, `${disappeared}: ${disappearedIds}`],
+          hubId,
+          `${appeared}: ${appearedIds}`,
+          `${disappeared}: ${disappearedIds}`,
         ])
     }
     expect(await read(types('0-1', '0-2'))).toEqual([])

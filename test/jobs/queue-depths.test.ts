@@ -25,7 +25,11 @@ async function depthOf(queues: Queues, name: string) {
 test('every queue is there, also one that nothing was ever put into', async () => {
   const depths = await readQueueDepths(openQueues(), redis.store)
   expect(depths.map(({ queue }) => queue).sort()).toEqual([
-    ...['deliver', 'poll-limits', 'refresh-tokens', 'tend-history', 'uninstall'],
+    'deliver',
+    'poll-limits',
+    'refresh-tokens',
+    'tend-history',
+    'uninstall',
   ])
   for (const depth of depths) {
     expect(depth).toMatchObject({ waiting: 0, active: 0, delayed: 0, failed: 0, oldestWaitingAt: null })
@@ -39,7 +43,11 @@ test('counts what waits and what is planned, and tells the time of the job that 
   )
   await queues.pollLimits.add('poll', { hubIds: [2] }, { delay: 60_000 })
   expect(await depthOf(queues, 'poll-limits')).toEqual({
-    ...{ queue: 'poll-limits', waiting: 3, active: 0, delayed: 1, failed: 0 },
+    queue: 'poll-limits',
+    waiting: 3,
+    active: 0,
+    delayed: 1,
+    failed: 0,
     // The first to come is the first to go, whatever its clock said.
     oldestWaitingAt: 3_000,
   })

@@ -26,7 +26,9 @@ async function open(names: readonly string[] = ['ops-hook', 'ops-mail']) {
     meanwhile: async () => {},
   }
   const receiverOf = (name: string, address = 'old'): Receiver => ({
-    ...{ name, type: 'webhook', address },
+    name,
+    type: 'webhook',
+    address,
     send: async ({ id }) => {
       far.sent.push(`${name} ${id}`)
       await far.meanwhile()
@@ -41,7 +43,13 @@ async function open(names: readonly string[] = ['ops-hook', 'ops-mail']) {
   const stop = { stopping: never, abandon: never }
   let count = 0
   return {
-    ...{ keys, clock, store, deliveries, receiverStore, far, deps },
+    keys,
+    clock,
+    store,
+    deliveries,
+    receiverStore,
+    far,
+    deps,
     /** As SIGHUP does it. */
     moveTo: async (address: string) => {
       const moved = names.map((name) => receiverOf(name, address))
@@ -251,7 +259,10 @@ test('a message that cannot be made fails like any other: it is tried later, in 
 })
 
 const paused = (retryAfterMs: number): AttemptOutcome => ({
-  ...{ outcome: 'retry', answer: 429, reason: 'answered 429', retryAfterMs },
+  outcome: 'retry',
+  answer: 429,
+  reason: 'answered 429',
+  retryAfterMs,
 })
 
 test('a 429 with Retry-After holds for the receiver: nothing goes out to it before, not even what waited for its turn', async () => {

@@ -77,8 +77,13 @@ describe('one account whose refresh hangs', () => {
       movement.watch('refresh-tokens', () => refreshTokens(services, { hubIds }, never))
     const health = () =>
       judgeHealth({
-        ...{ now: clock.now(), startedAt: 0, redisOk: true, lastSweeps: {}, expected: {} },
-        ...{ standstills: movement.standstills(), oldest: movement.oldest() },
+        now: clock.now(),
+        startedAt: 0,
+        redisOk: true,
+        lastSweeps: {},
+        expected: {},
+        standstills: movement.standstills(),
+        oldest: movement.oldest(),
       })
     clock.move(25 * 60_000)
     const chunk = work([1, 2])
@@ -90,7 +95,9 @@ describe('one account whose refresh hangs', () => {
     await work([3])
     expect(health().findings.filter(({ level }) => level !== 'ok')).toEqual([
       {
-        ...{ name: 'oldest:refresh', level: 'critical', stops: 'work' },
+        name: 'oldest:refresh',
+        level: 'critical',
+        stops: 'work',
         says: 'the oldest of account 1 has run for 140 s, at most 140 s allowed',
       },
     ])

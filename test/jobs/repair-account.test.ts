@@ -69,7 +69,10 @@ describe('readings that cannot be read', () => {
       pollFailure: { count: 1, reason: 'unreadable: watch, history' },
     })
     expect((await ofPolls()).at(-1)).toMatchObject({
-      ...{ kind: 'poll', cause: 'unreadable', status: 'firing', level: 'warning' },
+      kind: 'poll',
+      cause: 'unreadable',
+      status: 'firing',
+      level: 'warning',
       message: expect.stringContaining('watch, history'),
     })
     expect(await redis.store.get(`${own.watch}:unreadable`)).toBe('garbage')
@@ -77,7 +80,9 @@ describe('readings that cannot be read', () => {
     await fleet.round()
     expect(await fleet.registry.get(SPOILED)).toMatchObject({ pollFailure: null, polledAt: fleet.clock.now() })
     expect((await ofPolls()).at(-1)).toMatchObject({
-      ...{ kind: 'poll', cause: 'unreadable', status: 'resolved' },
+      kind: 'poll',
+      cause: 'unreadable',
+      status: 'resolved',
     })
   })
 })

@@ -34,7 +34,13 @@ async function world(eventReceivers = { accounts: ['hook'], acknowledgements: []
   }
   let operation = 0
   return {
-    ...{ store, keys, clock, relay, deps, waiting, record },
+    store,
+    keys,
+    clock,
+    relay,
+    deps,
+    waiting,
+    record,
     sweep: () => sendEvents(deps),
     /** What is on its way to a receiver, in the order of its making, and arrives. */
     arrive: async () => {
@@ -50,24 +56,28 @@ async function world(eventReceivers = { accounts: ['hook'], acknowledgements: []
     },
     import: (replace = '') =>
       store.importAccount(
-        ...[keys.own(HUB), HUB, clock.now(), 'token', replace, JSON.stringify({ hubDomain: 'acme.example.com' })],
-        ...[`op${++operation}`, ''],
+        keys.own(HUB),
+        HUB,
+        clock.now(),
+        'token',
+        replace,
+        JSON.stringify({ hubDomain: 'acme.example.com' }),
+        `op${++operation}`,
+        '',
       ),
     lose: async () => {
       const generation = (await store.hget(keys.own(HUB), 'generation')) ?? ''
       const fields = JSON.stringify({ rejectedAt: String(clock.now()) })
       return store.recordRefreshFailure(
-        ...[
-          keys.own(HUB),
-          HUB,
-          'me',
-          generation,
-          'reauthorize',
-          clock.now(),
-          'never',
-          fields,
-          stepJson(NO_ALERT_WRITES),
-        ],
+        keys.own(HUB),
+        HUB,
+        'me',
+        generation,
+        'reauthorize',
+        clock.now(),
+        'never',
+        fields,
+        stepJson(NO_ALERT_WRITES),
       )
     },
     recover: async () => {
@@ -78,8 +88,16 @@ async function world(eventReceivers = { accounts: ['hook'], acknowledgements: []
     },
     uninstall: async () =>
       store.beginUninstall(
-        ...[keys.own(HUB), HUB, clock.now(), 'asked', await store.hlen(keys.account(HUB).alerts)],
-        ...[stepJson(NO_ALERT_WRITES), 'cli', '', `op${++operation}`, ''],
+        keys.own(HUB),
+        HUB,
+        clock.now(),
+        'asked',
+        await store.hlen(keys.account(HUB).alerts),
+        stepJson(NO_ALERT_WRITES),
+        'cli',
+        '',
+        `op${++operation}`,
+        '',
       ),
   }
 }
@@ -250,7 +268,14 @@ test('hundreds that wait read their account once a sweep, and keep no event of a
   }
   const other = HUB + 64
   await one.store.importAccount(
-    ...[one.keys.own(other), other, at, 'token', '', JSON.stringify({ hubDomain: 'b.example.com' }), 'op1', ''],
+    one.keys.own(other),
+    other,
+    at,
+    'token',
+    '',
+    JSON.stringify({ hubDomain: 'b.example.com' }),
+    'op1',
+    '',
   )
   const calls: string[] = []
   const store = new Proxy(one.store, {

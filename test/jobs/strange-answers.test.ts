@@ -41,9 +41,14 @@ async function fleetOf(
   const far = await startFarSide()
   const clock = new HandClock()
   const client = createProviderClient({
-    ...{ dialect: 'v1', baseUrl: far.url, clientId: 'my-app' },
+    dialect: 'v1',
+    baseUrl: far.url,
+    clientId: 'my-app',
     clientSecrets: secrets.map((secret) => new Secret(secret)),
-    ...{ redirectUri: 'https://plimsoll.example.com/oauth/callback', timeoutMs: 10_000, connections: 16, clock },
+    redirectUri: 'https://plimsoll.example.com/oauth/callback',
+    timeoutMs: 10_000,
+    connections: 16,
+    clock,
   })
   onTestFinished(async () => {
     await client.close()

@@ -15,8 +15,11 @@ test('a partition that cannot be read, and a receiver, are said to be so, and ho
   const sweep = (now: number) => {
     const clock = new HandClock(now)
     return sweepAlerts({
-      ...{ sending: one.deps, deliveries: one.deliveries, metrics: createMetrics() },
-      ...{ clock, clockWatch: new ClockWatch(clock) },
+      sending: one.deps,
+      deliveries: one.deliveries,
+      metrics: createMetrics(),
+      clock,
+      clockWatch: new ClockWatch(clock),
       queues: {
         deliver: {
           addBulk: async (jobs: { data: { deliveryId: string } }[]) =>

@@ -25,7 +25,8 @@ async function fleet(accounts: number) {
   const one = await polled({ hubIds, provider: works, account: { lifeMs: 60 * MINUTE } })
   const { store, keys, clock, services } = one
   return {
-    ...{ ...one, hubIds },
+    ...one,
+    hubIds,
     /** The provider from now on. */
     is: (how: 'away' | 'back') => {
       const away = fails('transient', AWAY)
@@ -140,7 +141,10 @@ test('an alert about failed calls gets worse, gets better and ends with their sh
   expect(await sweepWith(440)).toBe('firing warning eased calls')
   expect(await sweepWith(269)).toBe('resolved warning recovered calls')
   expect(one.codes().filter((code) => String(code).startsWith('calls.'))).toEqual([
-    ...['calls.failing', 'calls.failing', 'calls.failing', 'calls.recovered'],
+    'calls.failing',
+    'calls.failing',
+    'calls.failing',
+    'calls.recovered',
   ])
 })
 

@@ -18,7 +18,10 @@ async function overdue(count: number, mostPerSecond = 1_000) {
   clock.move(39 * MINUTE)
   const handedOn: number[] = []
   return {
-    ...{ ...w, chance, handedOn, endpoint: services.endpoint },
+    ...w,
+    chance,
+    handedOn,
+    endpoint: services.endpoint,
     run: async () => {
       const { next, chunks } = await w.sweep('refresh-tokens')
       handedOn.push(...chunks.flatMap(({ hubIds }) => hubIds))

@@ -38,7 +38,11 @@ async function fleet(hubIds: number[], clock = new HandClock()) {
   }
   const stop = new AbortController()
   return {
-    ...{ ...w, woken, stop, history: services.history, queue: services.queues.tendHistory },
+    ...w,
+    woken,
+    stop,
+    history: services.history,
+    queue: services.queues.tendHistory,
     sweep: () => sweepHistory(services),
     tend: (...partitions: number[]) => tendHistory(services, { partitions }, stop.signal),
     changes: async (hubId: number) => (await services.history.changes(hubId))?.changes.length,

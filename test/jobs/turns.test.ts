@@ -14,8 +14,12 @@ test('a mail server that takes its time for each mail gets no more at once than 
     onMailFrom: (_address, _session, done) => void slow.promise.then(() => done()),
   })
   const mail = createEmailReceiver({
-    ...{ name: 'ops-mail', smtp: new Secret(`smtp://127.0.0.1:${server.port}`), tls: 'optional' },
-    ...{ ehlo: 'plimsoll.example.com', from: 'plimsoll@example.com', to: ['ops@example.com'] },
+    name: 'ops-mail',
+    smtp: new Secret(`smtp://127.0.0.1:${server.port}`),
+    tls: 'optional',
+    ehlo: 'plimsoll.example.com',
+    from: 'plimsoll@example.com',
+    to: ['ops@example.com'],
   })
   context.onTestFinished(async () => {
     await mail.close()

@@ -103,7 +103,11 @@ const rulesOf = (place: number) => (RULES[place] ?? []).map((rule) => ({ ...rule
 function propertiesJson({ overall, first, limit, types, percentage }: Said, served: number) {
   const reported = (used: number) => (percentage === 'usual' ? used : used + 7)
   const byObjectType = types.map((objectTypeId, n) => ({
-    ...{ objectTypeId, singularLabel: 'Thing', pluralLabel: 'Things', limit, usage: first - n },
+    objectTypeId,
+    singularLabel: 'Thing',
+    pluralLabel: 'Things',
+    limit,
+    usage: first - n,
     percentage: reported(first - n),
   }))
   return { overallLimit: 100, overallUsage: overall, overallPercentage: reported(overall), byObjectType, served }
@@ -111,10 +115,16 @@ function propertiesJson({ overall, first, limit, types, percentage }: Said, serv
 
 function pairJson({ atLimit, near, name }: Said['pairs'][0], served: number) {
   return {
-    ...{ limit: 100, totalRecordsAtLimit: atLimit, totalRecordsNearLimit: near.length, served },
+    limit: 100,
+    totalRecordsAtLimit: atLimit,
+    totalRecordsNearLimit: near.length,
+    served,
     atLimitFromRecordSamples: Array.from({ length: atLimit }, (_, n) => ({ label: `${name}${n}`, objectId: n + 1 })),
     nearLimitFromRecordSamples: near.map((used, n) => ({
-      ...{ label: `${name}-${n}`, objectId: n + 10, usage: used, percentage: used },
+      label: `${name}-${n}`,
+      objectId: n + 10,
+      usage: used,
+      percentage: used,
     })),
   }
 }

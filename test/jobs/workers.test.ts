@@ -21,7 +21,13 @@ async function workersOf(prefix: string, more = {}) {
   const queues = createQueues(redis.connect('queues'), keys.queues, systemClock, log)
   const done: number[] = []
   const deps = {
-    ...{ store, keys, queues, clock: systemClock, movement: new Movement(systemClock), receivers: new Map(), log },
+    store,
+    keys,
+    queues,
+    clock: systemClock,
+    movement: new Movement(systemClock),
+    receivers: new Map(),
+    log,
     rounds: {
       read: async (partition: number) => {
         done.push(partition)
@@ -62,8 +68,13 @@ test('a look that hangs makes the process unhealthy that has it in hand, whateve
   await eventually('the look', async () => planned.mock.calls.length > 0)
   const unwell = () =>
     judgeHealth({
-      ...{ now: clock.now(), startedAt: 0, redisOk: true, lastSweeps: {}, expected: {} },
-      ...{ standstills: movement.standstills(), oldest: movement.oldest() },
+      now: clock.now(),
+      startedAt: 0,
+      redisOk: true,
+      lastSweeps: {},
+      expected: {},
+      standstills: movement.standstills(),
+      oldest: movement.oldest(),
     }).findings.flatMap(({ name, level }) => (level === 'ok' ? [] : [name]))
   expect(unwell()).toEqual([])
   clock.move(150_000)

@@ -4,7 +4,11 @@ import { type Coverage, coverageShare, judgeCoverage, looksLikeFleet } from '../
 
 const SETTINGS = { objective: 0.95, freshnessMs: 93_600_000 }
 const fleet = (polled: number, more: Partial<Coverage> = {}): Coverage => ({
-  ...{ polled, stale: 0, failing: 0, failingForLong: 0, notWatched: 0 },
+  polled,
+  stale: 0,
+  failing: 0,
+  failingForLong: 0,
+  notWatched: 0,
   ...more,
 })
 const judge = (coverage: Coverage, isTold = false) => judgeCoverage(coverage, SETTINGS, isTold)

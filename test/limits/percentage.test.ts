@@ -10,8 +10,12 @@ function report([usage, limit, reported]: Number, types: Record<string, Number> 
     overallLimit: limit,
     overallPercentage: reported,
     byObjectType: Object.entries(types).map(([objectTypeId, [usage, limit, percentage]]) => ({
-      ...{ objectTypeId, singularLabel: 'Thing', pluralLabel: 'Things' },
-      ...{ usage, limit, percentage },
+      objectTypeId,
+      singularLabel: 'Thing',
+      pluralLabel: 'Things',
+      usage,
+      limit,
+      percentage,
     })),
   }
 }

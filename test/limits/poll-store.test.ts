@@ -36,7 +36,11 @@ describe('a poll', () => {
     await store.set(own.paused, NOW + 5)
     const begun = begunOf(await polls.read(HUB))
     expect(begun).toMatchObject({
-      ...{ hubId: HUB, hubDomain: 'acme.example.com', watch: NEW_WATCH, forecasts: '["told"]', pausedUntil: NOW + 5 },
+      hubId: HUB,
+      hubDomain: 'acme.example.com',
+      watch: NEW_WATCH,
+      forecasts: '["told"]',
+      pausedUntil: NOW + 5,
       access: { generation: '1', times: { obtainedAt: NOW, expiresAt: NOW + 1_800_000 } },
       record: { state: 'active', generation: '1', metadataDue: false },
       alertStates: { overall: '["warning"]' },
@@ -118,7 +122,9 @@ describe('polls of many accounts', () => {
     const until = await claim(all.slice(0, -1))
     const found = all.map((hubId, n) => ({
       ...result(until, { alerts: writes('', `new ${n}`, `${hubId}`), nearness: n }, hubId),
-      ...{ nextAt: NOW + 900_000 + n, watch: { ...NEW_WATCH, polledAt: NOW + n }, freshAt: NOW + 10 * n },
+      nextAt: NOW + 900_000 + n,
+      watch: { ...NEW_WATCH, polledAt: NOW + n },
+      freshAt: NOW + 10 * n,
     }))
     // Somebody else has this one by now.
     await store.zadd(keys.partition(keys.partitionOf(FAR)).due.poll, until + 5, FAR)

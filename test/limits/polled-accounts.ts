@@ -20,7 +20,12 @@ export async function polledAccounts(redis: FileRedis, hubIds: readonly number[]
   for (const hubId of hubIds) await account({ hubId, obtainedAt: NOW, accessToken: `access-${hubId}` })
   const due = (hubId = HUB) => keys.partition(keys.partitionOf(hubId)).due.poll
   return {
-    ...{ keys, store, services, account, polls: services.polls, due },
+    keys,
+    store,
+    services,
+    account,
+    polls: services.polls,
+    due,
     own: keys.account(HUB),
     partition: keys.partition(keys.partitionOf(HUB)),
     dueAt: async (hubId = HUB) => {
@@ -50,7 +55,9 @@ export const NUMBERS = readings(NOW + 1_000, properties(5))
 
 export function result(until: number, more: Partial<PollChanges> = {}, hubId = HUB): PollResult {
   return {
-    ...{ hubId, claims: [until, until], nextAt: NOW + 900_000.4 },
+    hubId,
+    claims: [until, until],
+    nextAt: NOW + 900_000.4,
     watch: { ...NEW_WATCH, polledAt: NOW + 1_000 },
     readings: FIRST.readings,
     more: { record: FIRST.record, alerts: NO_ALERT_WRITES, ...more },

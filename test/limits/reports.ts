@@ -47,7 +47,10 @@ export function associations(
     totalRecordsNearLimit: near.length,
     atLimitFromRecordSamples: Array.from({ length: atLimit }, (_, n) => ({ label: `full ${n}`, objectId: 100 + n })),
     nearLimitFromRecordSamples: near.map((usage, n) => ({
-      ...{ label: `near ${n}`, objectId: 200 + n, usage, percentage: 0 },
+      label: `near ${n}`,
+      objectId: 200 + n,
+      usage,
+      percentage: 0,
     })),
     ...totals,
   }

@@ -97,14 +97,16 @@ test('bytes that are no records of any version are unreadable', () => {
   const whole = encodeSamples(samples(1, { [PAIR]: associations(500, [480], 1) }))
   const compressed = (value: unknown) => pack(9, brotliCompressSync(JSON.stringify(value)), whole[0])
   const spoiled = [
-    ...[Buffer.alloc(0), Buffer.from('x'), whole.subarray(0, whole.length - 1), pack(9, [], whole[0])],
-    ...[
-      pack(9, Buffer.from('x'), whole[0]),
-      compressed(5),
-      compressed([[], [], []]),
-      compressed([[], [1], [], [null]]),
-    ],
-    ...[compressed([[[KEY, 0, -1, 0]], [], [], []]), compressed([[[KEY, 0, 1]], [1], [null], [null]])],
+    Buffer.alloc(0),
+    Buffer.from('x'),
+    whole.subarray(0, whole.length - 1),
+    pack(9, [], whole[0]),
+    pack(9, Buffer.from('x'), whole[0]),
+    compressed(5),
+    compressed([[], [], []]),
+    compressed([[], [1], [], [null]]),
+    compressed([[[KEY, 0, -1, 0]], [], [], []]),
+    compressed([[[KEY, 0, 1]], [1], [null], [null]]),
     compressed([[[KEY, 0, 1, 0]], [{}], [null], [null]]),
   ]
   for (const [n, bytes] of spoiled.entries()) expect(() => decodeSamples(bytes), `${n}`).toThrow(UnreadableBytes)

@@ -13,14 +13,18 @@ describe('the series of custom properties', () => {
         metric: 'customProperties.objectType',
         objectTypeId: '0-1',
         label: 'Things of 0-1',
-        ...{ usage: 123, limit: 1_000, percent: 12.3 },
+        usage: 123,
+        limit: 1_000,
+        percent: 12.3,
       },
       {
         id: 'type/2-77',
         metric: 'customProperties.objectType',
         objectTypeId: '2-77',
         label: 'Things of 2-77',
-        ...{ usage: 7, limit: 8, percent: 87.5 },
+        usage: 7,
+        limit: 8,
+        percent: 87.5,
       },
     ])
   })

@@ -56,8 +56,8 @@ function settingsFor({ url, smtpUrl }: WeekProvider): Record<string, object> {
     limits: { every: '1s', soonest: '1s', associations: [{ from: '0-1', to: '0-2' }] },
     alerts: { firstRun: 'alert', repeatEvery: '20s', group: { by: ['rule'], wait: '1s', interval: '3s' } },
     receivers: {
-      'ops-mail': { ...{ type: 'email', smtp: smtpUrl, from: 'a@example.com', to: ['b@example.com'] }, ...DIGEST },
-      'ops-hook': { ...{ type: 'webhook', url: `${url}/hook`, secrets: [WEBHOOK_SECRET] }, ...DIGEST },
+      'ops-mail': { type: 'email', smtp: smtpUrl, from: 'a@example.com', to: ['b@example.com'], ...DIGEST },
+      'ops-hook': { type: 'webhook', url: `${url}/hook`, secrets: [WEBHOOK_SECRET], ...DIGEST },
     },
     heartbeat: { url: `${url}/hook`, every: '30s' },
   }
@@ -67,7 +67,8 @@ async function connectFleet({ store, keys }: WholeDaemon): Promise<void> {
   await seedFleet(store, keys, ACCOUNTS)
   const now = Date.now()
   await plan(store, keys, {
-    ...{ from: 0, count: ACCOUNTS },
+    from: 0,
+    count: ACCOUNTS,
     turn: (place) => ({ ...lifeUntilDue(place, now, LIFE_MS), pollAt: now }),
   })
 }

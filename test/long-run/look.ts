@@ -24,8 +24,14 @@ export interface Look {
  * that ended. A week in minutes fills them as a week would; the rest must stay as it is.
  */
 const REMEMBERED = [
-  ...['*:history:*', '*:log', '*:outbox', '{delivery}:delivery:*', '{delivery}:delivered', '{delivery}:ends'],
-  ...['{delivery}:log', 'heartbeat-turn:*'],
+  '*:history:*',
+  '*:log',
+  '*:outbox',
+  '{delivery}:delivery:*',
+  '{delivery}:delivered',
+  '{delivery}:ends',
+  '{delivery}:log',
+  'heartbeat-turn:*',
 ]
 
 export function isPast(family: string): boolean {

@@ -51,7 +51,10 @@ export async function startWeekProvider(): Promise<WeekProvider> {
     )
   })
   const mailServer = new SMTPServer({
-    ...{ authOptional: true, disabledCommands: ['STARTTLS'], disableReverseLookup: true, logger: false },
+    authOptional: true,
+    disabledCommands: ['STARTTLS'],
+    disableReverseLookup: true,
+    logger: false,
     onData: (stream, _session, done) => {
       stream.resume().on('end', () => {
         told.mails++
@@ -66,7 +69,9 @@ export async function startWeekProvider(): Promise<WeekProvider> {
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     smtpUrl: `smtp://127.0.0.1:${(mailServer.server.address() as AddressInfo).port}`,
-    ...{ refreshes, polls, told },
+    refreshes,
+    polls,
+    told,
     stop: async () => {
       server.close()
       server.closeAllConnections()
@@ -86,7 +91,8 @@ function customProperties(hubId: number, now: number): object {
   const { customProperties: quiet } = quietReports()
   return {
     ...quiet,
-    ...{ overallLimit: 25_000, overallUsage: isHigh ? 21_000 : 8_000 + (Math.floor(phase / CHANGE_MS) % 500) },
+    overallLimit: 25_000,
+    overallUsage: isHigh ? 21_000 : 8_000 + (Math.floor(phase / CHANGE_MS) % 500),
   }
 }
 

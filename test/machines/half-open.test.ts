@@ -117,14 +117,18 @@ describe('provider, mail server, webhook', () => {
     const mail = { type: 'email', from: 'Plimsoll <plimsoll@example.com>', to: ['ops@example.com'] }
     return {
       provider: {
-        ...{ baseUrl: `http://127.0.0.1:${proxies.provider.port}`, installUrl: `${fleet.sandbox.url}/oauth/authorize` },
-        ...{ clientId: 'sandbox-client-id', clientSecret: 'sandbox-client-secret', timeout: `${TIMEOUT_MS}ms` },
+        baseUrl: `http://127.0.0.1:${proxies.provider.port}`,
+        installUrl: `${fleet.sandbox.url}/oauth/authorize`,
+        clientId: 'sandbox-client-id',
+        clientSecret: 'sandbox-client-secret',
+        timeout: `${TIMEOUT_MS}ms`,
         scopes: ['oauth', 'crm.objects.contacts.read'],
       },
       receivers: {
         'ops-mail': { ...mail, smtp: `${smtp}//127.0.0.1:${proxies.mail.port}` },
         'ops-hook': {
-          ...{ type: 'webhook', url: `http://127.0.0.1:${proxies.hooks.port}/sandbox/hooks` },
+          type: 'webhook',
+          url: `http://127.0.0.1:${proxies.hooks.port}/sandbox/hooks`,
           secrets: [WEBHOOK_SECRET],
         },
       },

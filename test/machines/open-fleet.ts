@@ -22,8 +22,14 @@ export async function openFleet(redis: object, options: Partial<SandboxOptions> 
   const folder = mkdtempSync(join(tmpdir(), 'plimsoll-machines-'))
   const sandbox = await startSandbox(
     {
-      ...{ port: 0, smtpPort: 0, accounts: 10, tokenLifetimeMs: 15_000, rotateRefreshTokens: true, scenario: 'steady' },
-      ...{ clientId: 'sandbox-client-id', clientSecret: 'sandbox-client-secret' },
+      port: 0,
+      smtpPort: 0,
+      accounts: 10,
+      tokenLifetimeMs: 15_000,
+      rotateRefreshTokens: true,
+      scenario: 'steady',
+      clientId: 'sandbox-client-id',
+      clientSecret: 'sandbox-client-secret',
       ...options,
     },
     systemClock,
@@ -31,12 +37,17 @@ export async function openFleet(redis: object, options: Partial<SandboxOptions> 
   const daemons: Daemon[] = []
   const configFile = async (settings: Record<string, object> = {}) =>
     writeDaemonConfig(folder, {
-      ...{ sandboxUrl: sandbox.url, smtpUrl: sandbox.smtpUrl, port: await freePort() },
+      sandboxUrl: sandbox.url,
+      smtpUrl: sandbox.smtpUrl,
+      port: await freePort(),
       // One key for all daemons of the fleet: they share what they store.
       settings: { redis, encryption: { keys: [keyOf('k1', 7)] }, ...settings },
     })
   return {
-    ...{ sandbox, folder, daemons, configFile },
+    sandbox,
+    folder,
+    daemons,
+    configFile,
     daemon: async ({ roles, settings } = {}) => {
       const more = roles === undefined ? [] : ['--roles', roles]
       const daemon = await startDaemon(await configFile(settings), {}, undefined, more)

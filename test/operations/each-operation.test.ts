@@ -55,7 +55,10 @@ describe.each(operations)('%s', (name, operation) => {
     expect(faultsOf(operation.cli.shape, JSON.parse(out))).toEqual([])
     const shown = await installed.run(...args)
     expect({ args, code: shown.code, err: shown.err, isShown: shown.out.length > 5 }).toEqual({
-      ...{ args, code: 0, err: '', isShown: true },
+      args,
+      code: 0,
+      err: '',
+      isShown: true,
     })
   })
 })

@@ -37,7 +37,10 @@ test('an id of more than 100 characters is left out whole: a part of it would be
 
 test('of records the fullest are kept, and all are counted', () => {
   const nearLimitFromRecordSamples = Array.from({ length: 300 }, (_, n) => ({
-    ...{ label: 'x'.repeat(10_000), objectId: 1_000 - n, percentage: 80, usage: n === 250 ? 499 : 400 },
+    label: 'x'.repeat(10_000),
+    objectId: 1_000 - n,
+    percentage: 80,
+    usage: n === 250 ? 499 : 400,
   }))
   const atLimitFromRecordSamples = nearLimitFromRecordSamples.map(({ label, objectId }) => ({ label, objectId }))
   const body = { ...ASSOCIATIONS, atLimitFromRecordSamples, nearLimitFromRecordSamples }

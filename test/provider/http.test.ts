@@ -208,7 +208,9 @@ describe('of deadlines that are all equally far away', () => {
 
   let late: string[]
   const timed = (name: string) => ({
-    ...{ before: undefined, after: undefined, endsAt: 0 },
+    before: undefined,
+    after: undefined,
+    endsAt: 0,
     expire: () => void late.push(`${name} at ${Math.round(performance.now() - begunAt)}`),
   })
   let begunAt: number

@@ -54,7 +54,13 @@ test('each endpoint has its own name', async () => {
   await client.associationSources(TOKEN)
   await client.associationTargets(TOKEN, '0-1')
   expect(seen).toEqual([
-    ...['token', 'metadata', 'delete', 'associations', 'customProperties', 'associationSources', 'associationTargets'],
+    'token',
+    'metadata',
+    'delete',
+    'associations',
+    'customProperties',
+    'associationSources',
+    'associationTargets',
   ])
   await client.close()
 })

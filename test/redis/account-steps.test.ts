@@ -104,7 +104,7 @@ describe('steps on accounts', () => {
     for (const hubId of [1, 2, 3]) await store.zadd(due(hubId), NOW, hubId)
     const before = await scriptsRun(store)
     const asked = [1, 2, 3].map((hubId) =>
-      steps.dueTokens(due(hubId), ...[NOW, 10, 'none:'], ...(hubId === 2 ? ['more', ''] : [])),
+      steps.dueTokens(due(hubId), NOW, 10, 'none:', ...(hubId === 2 ? ['more', ''] : [])),
     )
     expect(await Promise.all(asked)).toEqual(['1,,,,,,,1', '2,,,,,,,1', '3,,,,,,,1'])
     expect((await scriptsRun(store)) - before).toBe(3)

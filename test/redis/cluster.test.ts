@@ -50,7 +50,10 @@ describe('a cluster of three masters', () => {
     const begun = await polls.begin(hubIds)
     expect(begun.map((one) => (one instanceof Error || one === 'gone' ? one : one.hubId))).toEqual(hubIds)
     const results = hubIds.map((hubId) => ({
-      ...{ hubId, claims: [until, until] as const, nextAt: clock.now() + 5, readings: undefined },
+      hubId,
+      claims: [until, until] as const,
+      nextAt: clock.now() + 5,
+      readings: undefined,
       watch: { ...NEW_WATCH, polledAt: hubId },
     }))
     const others = hubIds.map((hubId) => store.hget(own.own(hubId), 'state'))

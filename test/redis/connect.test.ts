@@ -45,8 +45,11 @@ describe('a connection', () => {
     const account = 'test:{1}:account:1'
     // Whatever they make of an account that has nothing: it is the way there that counts.
     await Promise.allSettled([
-      ...[store.claimDue(1, account, Date.now(), 1, 1), store.dueTokens(1, account, Date.now(), 1)],
-      ...[store.beginRefreshBuffer(1, account), store.storeTokens(1, account), store.readNews(1, account, 1)],
+      store.claimDue(1, account, Date.now(), 1, 1),
+      store.dueTokens(1, account, Date.now(), 1),
+      store.beginRefreshBuffer(1, account),
+      store.storeTokens(1, account),
+      store.readNews(1, account, 1),
     ])
     expect(pipelines).not.toHaveBeenCalled()
     await Promise.all([store.get('one'), store.get('other')])

@@ -76,7 +76,10 @@ test('and so do steps that commit many', async () => {
   await move.moveKey(keys.own(hubId))
   await move.moveKey(keys.account(other).access)
   const results = hubIds.map((id) => ({
-    ...{ hubId: id, claims: [until, until] as const, nextAt: 5, readings: undefined },
+    hubId: id,
+    claims: [until, until] as const,
+    nextAt: 5,
+    readings: undefined,
     watch: { ...NEW_WATCH, polledAt: id },
   }))
   const committing = polls.commit(results)

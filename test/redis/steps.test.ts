@@ -41,19 +41,24 @@ test('the names that a step on an account makes for itself are those that everyb
         state,
       } = keys.partition(keys.partitionOf(hubId))
       expect(await redis.connect().eval(script, 1, keys.own(hubId))).toEqual([
-        ...[own.account, own.tokens, own.access, own.watch, own.samples, own.history, own.forecast, own.alerts],
-        ...[
-          alerting,
-          accountLog,
-          accountEvents,
-          acknowledgements,
-          due.refresh,
-          due.poll,
-          due.uninstall,
-          fresh,
-          firstReadings,
-          pollFailing,
-        ],
+        own.account,
+        own.tokens,
+        own.access,
+        own.watch,
+        own.samples,
+        own.history,
+        own.forecast,
+        own.alerts,
+        alerting,
+        accountLog,
+        accountEvents,
+        acknowledgements,
+        due.refresh,
+        due.poll,
+        due.uninstall,
+        fresh,
+        firstReadings,
+        pollFailing,
         nearest,
         domainsVersion,
         ...ACCOUNT_STATES.map((name) => state[name]),
@@ -70,9 +75,22 @@ test('the names that a step on deliveries makes for itself are those that everyb
   for (const prefix of ['plimsoll', 'a:due']) {
     const { delivery: own, digests } = createKeys(prefix)
     expect(await redis.connect().eval(script, 1, own.deliveriesDue)).toEqual([
-      ...[own.deliveriesDue, own.dead, own.delivered, own.waiting, own.underWay, own.log, own.disabled, own.receivers],
-      ...[own.known('a'), own.over('a'), own.recent('a'), own.delivery('a'), own.receiver('a'), digests.of('a')],
-      ...[digests.due, own.acknowledging],
+      own.deliveriesDue,
+      own.dead,
+      own.delivered,
+      own.waiting,
+      own.underWay,
+      own.log,
+      own.disabled,
+      own.receivers,
+      own.known('a'),
+      own.over('a'),
+      own.recent('a'),
+      own.delivery('a'),
+      own.receiver('a'),
+      digests.of('a'),
+      digests.due,
+      own.acknowledging,
     ])
   }
 })
@@ -106,7 +124,15 @@ test('tokens that are encrypted anew replace those that were read, field by fiel
   await store.hset(TOKENS, { previous2: 'a1', refresh: 'r1', scopes: 'oauth' })
   const rekeyed = await store.rekeyTokens(
     TOKENS,
-    ...['previous2', 'a1', 'a2', 'refresh', 'r0', 'r2', 'previous', 'p1', 'p2'],
+    'previous2',
+    'a1',
+    'a2',
+    'refresh',
+    'r0',
+    'r2',
+    'previous',
+    'p1',
+    'p2',
   )
   expect(rekeyed).toBe(1)
   expect(await store.hgetall(TOKENS)).toEqual({ previous2: 'a2', refresh: 'r1', scopes: 'oauth' })

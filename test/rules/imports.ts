@@ -39,7 +39,7 @@ const ROOMS: RoomTable = {
   alerts: {
     of: ['limits', 'redis', 'text', 'runtime'],
     types: ['accounts', 'tokens'],
-    files: ['src/accounts/match-account.ts'],
+    files: ['src/tokens/after-failure.ts', 'src/accounts/match-account.ts'],
   },
   delivery: {
     of: ['redis', 'text', 'runtime'],
@@ -59,7 +59,7 @@ const ROOMS: RoomTable = {
   views: {
     of: ['audit', 'heartbeat', 'accounts', 'limits', 'alerts', 'redis', 'text', 'runtime'],
     types: ['tokens', 'delivery'],
-    files: ['src/tokens/endpoint/state.ts', 'src/delivery/receiver-health.ts'],
+    files: ['src/tokens/after-failure.ts', 'src/tokens/endpoint/state.ts', 'src/delivery/receiver-health.ts'],
   },
   // What API and command line have in common.
   operations: {
@@ -107,10 +107,16 @@ const ROOMS: RoomTable = {
   config: {
     of: ['runtime'],
     files: [
-      ...['src/text/suggest.ts', 'src/text/wall-clock.ts', 'src/alerts/route.ts'],
-      ...['src/alerts/evaluation/rules.ts', 'src/provider/dialects.ts'],
-      ...['src/limits/reports/all-reports.ts', 'src/limits/polling/poll-settings.ts'],
-      ...['src/text/pattern.ts', 'src/text/format-number.ts', 'src/http/access/scopes.ts'],
+      'src/text/suggest.ts',
+      'src/text/wall-clock.ts',
+      'src/alerts/route.ts',
+      'src/alerts/evaluation/rules.ts',
+      'src/provider/dialects.ts',
+      'src/limits/reports/all-reports.ts',
+      'src/limits/polling/poll-settings.ts',
+      'src/text/pattern.ts',
+      'src/text/format-number.ts',
+      'src/http/access/scopes.ts',
       // The list of receivers, whose folders have their settings.
       'src/delivery/receivers/all-receivers.ts',
     ],

@@ -43,8 +43,17 @@ describe('a log line', () => {
   })
 
   test.each([
-    ...['accessToken', 'refreshToken', 'access_token', 'refresh_token', 'client_secret', 'clientSecret'],
-    ...['adminToken', 'password', 'authorization', 'secret', 'secrets'],
+    'accessToken',
+    'refreshToken',
+    'access_token',
+    'refresh_token',
+    'client_secret',
+    'clientSecret',
+    'adminToken',
+    'password',
+    'authorization',
+    'secret',
+    'secrets',
   ])('never shows a field called %s, nor one level down', (name) => {
     const { log, text } = logLines()
     log.warn({ code: 'http.error', [name]: TOKEN, inner: { [name]: TOKEN } }, 'x')
@@ -107,7 +116,10 @@ describe('a log line', () => {
       'x',
     )
     expect(lines()[0]?.err).toEqual({
-      ...{ type: 'TypeError', message: 'outer', code: 'E1', stack: expect.stringContaining('TypeError: outer') },
+      type: 'TypeError',
+      message: 'outer',
+      code: 'E1',
+      stack: expect.stringContaining('TypeError: outer'),
       cause: { type: 'Error', message: 'inner', code: 'ECONNREFUSED', stack: expect.stringContaining('inner') },
     })
   })
@@ -146,7 +158,11 @@ describe('what repeats for as long as a state lasts', () => {
     log.warn({ code: 'token.expired', hubId: 1 }, 'an event')
     const said = lines().map(({ code, queue }) => [code, queue].join(' ').trim())
     expect(said).toEqual([
-      ...['worker.error poll-limits', 'poll.error', 'worker.error deliver', 'token.expired', 'token.expired'],
+      'worker.error poll-limits',
+      'poll.error',
+      'worker.error deliver',
+      'token.expired',
+      'token.expired',
     ])
   })
 

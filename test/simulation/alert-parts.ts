@@ -69,15 +69,22 @@ export function alertParts(
   const turns = new Turns()
   const polls = new PollStore(store, keys)
   const common: Omit<PollWork, 'alerts'> = {
-    ...{ ...deps, queues, polls, alertAfter: 1_800_000 },
+    ...deps,
+    queues,
+    polls,
+    alertAfter: 1_800_000,
     share: { requests: 1_000, perMs: 10_000 },
     pauseCalls: (hubId, until) => polls.pauseCalls(hubId, clock.now(), until),
     stillPolling: () => {},
     announcePoll: pollAnnouncer({ ...pages, scopes: ['oauth'], opensLimits: true, repeatEveryMs: DAY }),
     coverage: new CoverageStore(store, keys, { objective: 0.95, freshnessMs: DAY }),
     polling: {
-      ...{ every: 60_000, soonest: 60_000, reports: ['customProperties'] },
-      ...{ associations: [], pairsPerPoll: 20, accounts: [] },
+      every: 60_000,
+      soonest: 60_000,
+      reports: ['customProperties'],
+      associations: [],
+      pairsPerPoll: 20,
+      accounts: [],
     },
     samples: new SampleStore(store, keys, { records: 'full', keepMs: DAY }),
   }
@@ -85,8 +92,10 @@ export function alertParts(
   const services = () => {
     const { warning, critical, by, quiet } = config.alerts
     const rule = {
-      ...{ name: 'properties', on: 'customProperties.overall' },
-      ...{ warning: { percent: warning }, critical: { percent: critical } },
+      name: 'properties',
+      on: 'customProperties.overall',
+      warning: { percent: warning },
+      critical: { percent: critical },
     }
     const names = [...receivers.keys()]
     const hours = quiet === undefined ? {} : { quiet: [{ ...quiet, timeZone: 'UTC' }] }
@@ -94,16 +103,34 @@ export function alertParts(
       polling: {
         ...common,
         alerts: {
-          ...{ rules: [rule], recoverBelow: 3, for: 0, repeatEveryMs: 1_000 * DAY },
-          ...{ firstRun: 'alert', pageOf: pages.pageOf, page: 'https://x/' },
+          rules: [rule],
+          recoverBelow: 3,
+          for: 0,
+          repeatEveryMs: 1_000 * DAY,
+          firstRun: 'alert',
+          pageOf: pages.pageOf,
+          page: 'https://x/',
         },
       } satisfies PollWork,
       sending: {
-        ...{ store, keys, clock, log, deliveries, queues, metrics: deps.metrics, random: () => 0.5, turns },
+        store,
+        keys,
+        clock,
+        log,
+        deliveries,
+        queues,
+        metrics: deps.metrics,
+        random: () => 0.5,
+        turns,
         clockWatch: new ClockWatch(clock),
         receivers: new Map([...receivers].map(([name, receiver]) => [name, receiver.clientFor(world, process)])),
         sending: {
-          ...{ store, keys, log, silences, routes: [{ to: names, ...hours }], receivers: names },
+          store,
+          keys,
+          log,
+          silences,
+          routes: [{ to: names, ...hours }],
+          receivers: names,
           group: { by, waitMs: 30_000, intervalMs: 300_000, max: 200 },
         },
       },

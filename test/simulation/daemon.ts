@@ -93,7 +93,13 @@ export function startDaemon(scene: Scene, name: string, vaultKeys = scene.config
   // No two claims are alike, and a seed that is run again has the same ones.
   const due = new DueSets(store, keys, () => (world.claims++ % 4_095) / 4_095)
   const deps: RefreshWork & UninstallWork = {
-    ...{ store, keys, vault, clock, due, log, metrics },
+    store,
+    keys,
+    vault,
+    clock,
+    due,
+    log,
+    metrics,
     provider: provider.clientFor(world, process),
     endpoint: openDoor,
     tokens: new TokenStore(store, keys),

@@ -9,7 +9,9 @@ import { simulate } from './simulate.ts'
  */
 const { values } = parseArgs({
   options: {
-    ...{ minutes: { type: 'string' }, seed: { type: 'string' }, mix: { type: 'string' } },
+    minutes: { type: 'string' },
+    seed: { type: 'string' },
+    mix: { type: 'string' },
     json: { type: 'boolean', default: false },
   },
 })

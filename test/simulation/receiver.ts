@@ -40,7 +40,10 @@ export class StandInReceiver {
   clientFor(world: World, process: Process): Receiver {
     const { name, address } = this
     return {
-      ...{ name, type: 'webhook', address: `${name} ${address}`, close: async () => undefined },
+      name,
+      type: 'webhook',
+      address: `${name} ${address}`,
+      close: async () => undefined,
       send: async ({ id, message }) => {
         const age = world.clockOf(process).stopwatch()
         const answer = await world.ask(process, 'provider', `send ${name} ${id}`, async () => {

@@ -91,10 +91,13 @@ class Simulation {
     const namesOwner = mix.parks !== true || dice.chance(0.3)
     const quiet = mix.quiet === true && dice.chance(0.5) ? { quiet: { from: '10:02', to: '10:20' } } : {}
     this.scene = {
-      ...{ world, real, keys: createKeys('s') },
+      world,
+      real,
+      keys: createKeys('s'),
       vault: createVault([NEW_KEY, OLD_KEY]),
       config: {
-        ...{ keys: [OLD_KEY, NEW_KEY], rekeys: mix.rekeys === true },
+        keys: [OLD_KEY, NEW_KEY],
+        rekeys: mix.rekeys === true,
         alerts: { warning: 80, critical: 95, by: [mix.many === true ? 'account' : 'rule'], ...quiet },
       },
       provider: new StandInProvider(rotation, namesOwner),
@@ -107,7 +110,8 @@ class Simulation {
       move: (ms) => this.#move(ms),
       loseWrites: (calls, of) => this.#loseWrites(calls, of),
       refuseWrites: (why, calls) => this.#refuseWrites(why, calls),
-      ...{ provider, receivers: [...receivers.values()] },
+      provider,
+      receivers: [...receivers.values()],
     }
     world.note(`the provider's refresh tokens: ${rotation}${namesOwner ? '' : ', and it does not say whose they are'}`)
     this.#daemons = Array.from({ length: DAEMONS }, (_, n) => startDaemon(this.scene, `d${n + 1}`))

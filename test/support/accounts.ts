@@ -28,13 +28,18 @@ export async function seedAccount(store: Store, keys: Keys, account: SeededAccou
   const { accessToken = 'access-1', refreshToken = 'refresh-1', operation = newOperation() } = account
   const is = await store.connectAccount(
     keys.own(hubId),
-    ...[hubId, obtainedAt],
+    hubId,
+    obtainedAt,
     vault.seal(new Secret(accessToken), hubId, 'access'),
     vault.seal(new Secret(refreshToken), hubId, 'refresh'),
-    ...['oauth crm.objects.contacts.read', obtainedAt, obtainedAt + lifeMs, obtainedAt + Math.floor(lifeMs * 0.6)],
+    'oauth crm.objects.contacts.read',
+    obtainedAt,
+    obtainedAt + lifeMs,
+    obtainedAt + Math.floor(lifeMs * 0.6),
     JSON.stringify({ hubDomain }),
     JSON.stringify(NO_ALERT_WRITES),
-    ...[operation, ...CROSSES_NOBODY],
+    operation,
+    ...CROSSES_NOBODY,
   )
   if (is === 'stale') throw new Error('somebody else is at this account')
 }

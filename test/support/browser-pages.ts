@@ -88,7 +88,9 @@ async function openWindow(browser: Browser, url: string, look: Look, session?: S
   const { width, height, colorScheme } = look
   const viewport = { width, height }
   const context = await browser.newContext({
-    ...{ viewport, colorScheme, reducedMotion: 'reduce' },
+    viewport,
+    colorScheme,
+    reducedMotion: 'reduce',
     ...(session === undefined ? {} : { storageState: session }),
   })
   const page = await context.newPage()
@@ -140,7 +142,8 @@ export async function axeFaults(page: Page, rules?: readonly string[]): Promise<
   // Evaluated, not added as an element: the page's policy stays as it is.
   await page.evaluate(AXE)
   const options = {
-    ...{ preload: false, resultTypes: ['violations'] },
+    preload: false,
+    resultTypes: ['violations'],
     ...(rules === undefined ? {} : { runOnly: { type: 'rule', values: rules } }),
   }
   const { violations } = (await page.evaluate(`axe.run(document, ${JSON.stringify(options)})`)) as AxeResults
@@ -167,8 +170,13 @@ const COMMANDS = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrom
 
 /** It renders and does nothing else: no updates, no reports, no call of its own to anywhere. */
 const QUIET = [
-  ...['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-sync'],
-  ...['--disable-background-networking', '--disable-component-update'],
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-sync',
+  '--disable-background-networking',
+  '--disable-component-update',
 ]
 
 export async function openChromium(): Promise<Browser> {

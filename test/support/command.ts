@@ -67,10 +67,21 @@ export function anIo(more: Partial<Io> = {}): Io & { text(): string } {
     text += words
   }
   return {
-    ...{ env: {}, cwd: '/', out: write, err: write, drained: async () => {}, isTerminal: false },
-    ...{ errIsTerminal: false, columns: 200, errColumns: 80, hasColours: false, stdin: nothing },
-    ...{ stop: new AbortController().signal, onHangUp: () => {} },
-    ...{ clock: systemClock, random: Math.random },
+    env: {},
+    cwd: '/',
+    out: write,
+    err: write,
+    drained: async () => {},
+    isTerminal: false,
+    errIsTerminal: false,
+    columns: 200,
+    errColumns: 80,
+    hasColours: false,
+    stdin: nothing,
+    stop: new AbortController().signal,
+    onHangUp: () => {},
+    clock: systemClock,
+    random: Math.random,
     ...more,
     text: () => text,
   }

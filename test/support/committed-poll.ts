@@ -26,7 +26,10 @@ export async function commitPoll(
   const { watch, more, ...found } = find(begun)
   const [committed] = await polls.commit([
     {
-      ...{ hubId, claims: [until, until], nextAt: at + 900_000, readings: begun.readings.packed },
+      hubId,
+      claims: [until, until],
+      nextAt: at + 900_000,
+      readings: begun.readings.packed,
       ...found,
       watch: { ...begun.watch, polledAt: at, hasAlerts: (more?.alerts.changes.length ?? 0) > 0, ...watch },
       more: { alerts: NO_ALERT_WRITES, ...more },

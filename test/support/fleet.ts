@@ -133,8 +133,12 @@ export function customProperties(overallUsage: number, overallLimit = 1000): obj
     overallPercentage: (overallUsage / overallLimit) * 100,
     byObjectType: [
       {
-        ...{ objectTypeId: '0-1', singularLabel: 'Contact', pluralLabel: 'Contacts' },
-        ...{ limit: 1000, usage: 100, percentage: 10 },
+        objectTypeId: '0-1',
+        singularLabel: 'Contact',
+        pluralLabel: 'Contacts',
+        limit: 1000,
+        usage: 100,
+        percentage: 10,
       },
     ],
   }

@@ -33,7 +33,9 @@ function customProperties(roll: Roll) {
   const types = Array.from({ length: OBJECT_TYPES }, (_, n) => {
     const name = word(roll)
     const [objectTypeId, singularLabel, pluralLabel] = STANDARD_TYPES[n] ?? [
-      ...[`2-${10_000_000 + roll(90_000_000)}`, name, `${name}s`],
+      `2-${10_000_000 + roll(90_000_000)}`,
+      name,
+      `${name}s`,
     ]
     const usage = roll(1_000)
     return { limit: 1_000, objectTypeId, percentage: percentage(usage, 1_000), pluralLabel, singularLabel, usage }

@@ -30,8 +30,13 @@ export async function seedFleet(store: Store, keys: Keys, count: number): Promis
     const own = keys.account(hubId)
     const { state, fresh } = keys.partition(keys.partitionOf(hubId))
     commands.hset(own.account, {
-      ...{ state: 'active', hubDomain: domainOf(hubId), generation: 1, connectedAt: 1 },
-      ...{ user: `admin@${domainOf(hubId)}`, firstConnectedAt: 1, refreshedAt: 1 },
+      state: 'active',
+      hubDomain: domainOf(hubId),
+      generation: 1,
+      connectedAt: 1,
+      user: `admin@${domainOf(hubId)}`,
+      firstConnectedAt: 1,
+      refreshedAt: 1,
     })
     const sealed = vault.seal(new Secret(accessTokenOf(hubId)), hubId, 'access')
     const times = { obtainedAt: 0, expiresAt: 0 } // Until they are planned.

@@ -82,8 +82,12 @@ export class MovedSeries {
 
   async #report({ hubId, levels }: { hubId: number; levels: readonly Level[] }): Promise<void> {
     const byObjectType = levels.map((level, n) => ({
-      ...{ objectTypeId: typeOf(n), singularLabel: `Thing ${n}`, pluralLabel: `Things ${n}` },
-      ...{ limit: 1_000, usage: USAGE[level], percentage: USAGE[level] / 10 },
+      objectTypeId: typeOf(n),
+      singularLabel: `Thing ${n}`,
+      pluralLabel: `Things ${n}`,
+      limit: 1_000,
+      usage: USAGE[level],
+      percentage: USAGE[level] / 10,
     }))
     const overall = { overallLimit: 100_000, overallUsage: 100, overallPercentage: 0.1 }
     const url = `${this.#at.sandboxUrl}/sandbox/accounts/${hubId}/custom-properties`

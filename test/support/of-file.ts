@@ -33,7 +33,10 @@ export function redisOfFile(): FileRedis {
   }
   let store: Store | undefined
   const redis = {
-    ...{ url, port, connect, freshKeys },
+    url,
+    port,
+    connect,
+    freshKeys,
     get store() {
       store ??= connect()
       return store

@@ -68,7 +68,9 @@ export function spawnInto(pipe: Pipe, which: 'stdout' | 'stderr', command: reado
   const other = which === 'stdout' ? child.stderr : child.stdout
   const ended = Promise.all([once(child, 'close'), other === null ? '' : text(other)]).then(
     ([[code, signal], said]) => ({
-      ...{ code: code as number | null, signal: signal as string | null, said },
+      code: code as number | null,
+      signal: signal as string | null,
+      said,
     }),
   )
   return { child, ended }

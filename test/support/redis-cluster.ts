@@ -64,9 +64,20 @@ async function startNode(folder: string): Promise<ClusterNode> {
   mkdirSync(folder)
   const [port, busPort] = [await freePort(), await freePort()]
   const process = await startRedisProcess(port, [
-    ...['--cluster-enabled', 'yes', '--cluster-port', String(busPort)],
-    ...['--cluster-node-timeout', String(NODE_TIMEOUT_MS), '--repl-diskless-sync-delay', '0'],
-    ...['--dir', folder, '--save', '', '--appendonly', 'yes'],
+    '--cluster-enabled',
+    'yes',
+    '--cluster-port',
+    String(busPort),
+    '--cluster-node-timeout',
+    String(NODE_TIMEOUT_MS),
+    '--repl-diskless-sync-delay',
+    '0',
+    '--dir',
+    folder,
+    '--save',
+    '',
+    '--appendonly',
+    'yes',
   ])
   const admin = new Redis(port, '127.0.0.1', { replyMapping: 'legacy', retryStrategy: () => 100 })
   admin.on('error', () => {}) // It is killed now and then.

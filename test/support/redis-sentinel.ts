@@ -74,7 +74,8 @@ export async function startRedisSentinels(): Promise<TestSentinels> {
       await asked.admin.call('SENTINEL', 'FAILOVER', NAME)
       await switchedFrom(old)
     },
-    ...{ switchedFrom, follows },
+    switchedFrom,
+    follows,
     stop: async () => {
       for (const { admin } of [...servers, ...sentinels]) admin.disconnect()
       await Promise.all([...servers, ...sentinels].map((one) => one.end('SIGKILL')))

@@ -23,8 +23,14 @@ export async function openScene(options: Partial<SandboxOptions> = {}): Promise<
   const redis = await startRedis(folder)
   const sandbox = await startSandbox(
     {
-      ...{ port: 0, smtpPort: 0, accounts: 10, tokenLifetimeMs: 10_000, rotateRefreshTokens: true, scenario: 'steady' },
-      ...{ clientId: 'sandbox-client-id', clientSecret: 'sandbox-client-secret' },
+      port: 0,
+      smtpPort: 0,
+      accounts: 10,
+      tokenLifetimeMs: 10_000,
+      rotateRefreshTokens: true,
+      scenario: 'steady',
+      clientId: 'sandbox-client-id',
+      clientSecret: 'sandbox-client-secret',
       ...options,
     },
     systemClock,
@@ -32,12 +38,18 @@ export async function openScene(options: Partial<SandboxOptions> = {}): Promise<
   const daemons: Daemon[] = []
   const configFile = async (settings: Record<string, object> = {}) =>
     writeDaemonConfig(folder, {
-      ...{ sandboxUrl: sandbox.url, smtpUrl: sandbox.smtpUrl, redisUrl: redis.url, port: await freePort() },
+      sandboxUrl: sandbox.url,
+      smtpUrl: sandbox.smtpUrl,
+      redisUrl: redis.url,
+      port: await freePort(),
       // One key for all daemons of the scene: they share what they store.
       settings: { encryption: { keys: [{ id: 'k1', key: Buffer.alloc(32, 7).toString('base64') }] }, ...settings },
     })
   return {
-    ...{ sandbox, redis, folder, configFile },
+    sandbox,
+    redis,
+    folder,
+    configFile,
     daemon: async (settings) => {
       const daemon = await startDaemon(await configFile(settings))
       daemons.push(daemon)

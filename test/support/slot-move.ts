@@ -19,7 +19,9 @@ export async function beginSlotMove({ masters }: TestCluster, slot: number, to: 
     await from.admin.call('MIGRATE', '127.0.0.1', to.port, key, 0, 5_000, 'REPLACE')
   }
   return {
-    ...{ from, to, moveKey },
+    from,
+    to,
+    moveKey,
     finish: async () => {
       for (;;) {
         const keys = await from.admin.cluster('GETKEYSINSLOT', slot, 100)

@@ -61,8 +61,12 @@ export async function spoiledFleet(redis: TestRedis, keys: Keys) {
   })
   // Of two receivers the one is sent the alerts, and the other waits for them.
   const held: Silence = {
-    ...{ id: 's-1', matchers: [], author: 'me', comment: '' },
-    ...{ createdAt: 0, endsAt: Number.MAX_SAFE_INTEGER },
+    id: 's-1',
+    matchers: [],
+    author: 'me',
+    comment: '',
+    createdAt: 0,
+    endsAt: Number.MAX_SAFE_INTEGER,
   }
   const group = { by: ['account' as const], waitMs: 0, intervalMs: 0, max: 200 }
   for (const [receiver, silences] of [['ops', []] as const, ['night', [held]] as const]) {

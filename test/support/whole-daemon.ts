@@ -33,11 +33,15 @@ export async function startWholeDaemon(
   const [store, keys] = [redis.connect(), createKeys('plimsoll')]
   const port = await freePort()
   const file = writeDaemonConfig(folder, {
-    ...{ sandboxUrl: providerUrl, smtpUrl: 'smtp://127.0.0.1:1', redisUrl: redis.url, port },
+    sandboxUrl: providerUrl,
+    smtpUrl: 'smtp://127.0.0.1:1',
+    redisUrl: redis.url,
+    port,
     settings: {
       ...settings,
       provider: {
-        ...{ api: '2026-03', scopes: ['oauth', 'crm.objects.contacts.read'] },
+        api: '2026-03',
+        scopes: ['oauth', 'crm.objects.contacts.read'],
         // What is measured is the work, not the manners.
         accountRate: { requests: 200, per: '10s' },
         ...settings.provider,

@@ -82,7 +82,15 @@ export async function openLastingWorld(redis: TestRedis, options: WorldOptions =
   const services: Services = { ...built, ...options.change?.(built) }
   const { store, keys } = services
   return {
-    ...{ services, store, keys, config, clock, provider, says, logged, woken },
+    services,
+    store,
+    keys,
+    config,
+    clock,
+    provider,
+    says,
+    logged,
+    woken,
     /** Connected just now, where nothing else is said. */
     account: async (account: Partial<SeededAccount> = {}) => {
       await seedAccount(store, keys, { obtainedAt: clock.now(), ...account })

@@ -14,7 +14,10 @@ test('a wall clock shows the day and the minute of its place', () => {
 
 test('weeks begin on Monday', () => {
   expect(['2026-11-23', '2026-11-29', '1970-01-01', '1969-12-31'].map((date) => weekdayOf(dayOf(date)))).toEqual([
-    ...['mon', 'sun', 'thu', 'wed'],
+    'mon',
+    'sun',
+    'thu',
+    'wed',
   ])
 })
 

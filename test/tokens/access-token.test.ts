@@ -18,8 +18,15 @@ const LIFE = 30 * MINUTE
 describe('what to do for who asks', () => {
   const NOW = 1_000_000
   const stored = (more: Partial<StoredToken> = {}): StoredToken => ({
-    ...{ state: 'active', generation: '4', obtainedAt: NOW - LIFE / 2, expiresAt: NOW + LIFE / 2, retryAt: null },
-    ...{ accessToken: Buffer.from('sealed'), scopes: [], metadataDue: false, isHeld: false },
+    state: 'active',
+    generation: '4',
+    obtainedAt: NOW - LIFE / 2,
+    expiresAt: NOW + LIFE / 2,
+    retryAt: null,
+    accessToken: Buffer.from('sealed'),
+    scopes: [],
+    metadataDue: false,
+    isHeld: false,
     ...more,
   })
   const last = { expiresAt: NOW + 10_000 }
@@ -92,7 +99,9 @@ async function seeded(refresh: ProviderClient['refresh'] = async () => tokens('a
 function accessTokensOf({ services }: World, more: Partial<ConstructorParameters<typeof AccessTokens>[0]> = {}) {
   const { tokens: stored, vault, clock } = services
   return new AccessTokens({
-    ...{ tokens: stored, vault, clock },
+    tokens: stored,
+    vault,
+    clock,
     refresh: (hubId, generation) => refreshAccount(services, hubId, { refused: generation }),
     identify: () => Promise.reject(new Error('not to be asked')),
     ...more,

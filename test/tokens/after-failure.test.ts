@@ -174,20 +174,27 @@ describe('in a fleet of more than one a refused refresh token', () => {
   const AGAIN = REFUSED_AT + 3 * MINUTE
   const refused = (standing: Partial<FailedRefresh['standing']>) =>
     failed('rejected', {
-      ...{ state: 'failing', rejectedAt: REFUSED_AT, failures: 1 },
+      state: 'failing',
+      rejectedAt: REFUSED_AT,
+      failures: 1,
       standing: { fleetTrouble: false, lastSuccessAt: 0, fleet: 1_000, until: 0, ...standing },
     })
 
   test('is believed when another account was refreshed since it was first refused', () => {
     expect(decide(refused({ lastSuccessAt: REFUSED_AT + 1 }), AGAIN)).toMatchObject({
-      ...{ state: 'reauthorize', alert: 'reauthorize', pollAt: 'never' },
+      state: 'reauthorize',
+      alert: 'reauthorize',
+      pollAt: 'never',
     })
   })
 
   test('is not believed while nobody was, and asked about again some time later', () => {
     for (const lastSuccessAt of [0, REFUSED_AT - 1, REFUSED_AT]) {
       expect(decide(refused({ lastSuccessAt }), AGAIN)).toMatchObject({
-        ...{ state: 'failing', rejectedAt: REFUSED_AT, refreshAt: AGAIN + 3 * MINUTE, alert: 'none' },
+        state: 'failing',
+        rejectedAt: REFUSED_AT,
+        refreshAt: AGAIN + 3 * MINUTE,
+        alert: 'none',
       })
     }
   })
@@ -227,13 +234,20 @@ describe('a trouble of the whole fleet', () => {
       for (const state of ['active', 'failing', 'parked'] as const) {
         const rejectedAt = state === 'failing' ? EARLY : null
         const one = failed(kind, {
-          ...{ state, failures: 7, rejectedAt },
+          state,
+          failures: 7,
+          rejectedAt,
           standing: { fleetTrouble: true, lastSuccessAt: LATE, fleet: 1_000, until },
         })
         for (const now of [LATE, LATE + 30 * 24 * HOUR]) {
           const refreshAt = Math.max(now, until) + SECOND / 2
           expect(decide(one, now)).toEqual({
-            ...{ state, refreshAt, pollAt: 'unchanged', failures: 7, rejectedAt, alert: 'none' },
+            state,
+            refreshAt,
+            pollAt: 'unchanged',
+            failures: 7,
+            rejectedAt,
+            alert: 'none',
           })
         }
       }

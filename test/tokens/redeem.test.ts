@@ -27,12 +27,21 @@ async function begun(refresh: ProviderClient['refresh']) {
   if (is.is !== 'begun') throw new Error('not begun')
   const { context } = is
   const job: RedeemJob = {
-    ...{ hubId: HUB, owner: 'me', context, recovered: NO_ALERT_WRITES },
+    hubId: HUB,
+    owner: 'me',
+    context,
+    recovered: NO_ALERT_WRITES,
   }
   const provider = fakeProvider({ refresh })
   const deps = {
-    ...{ provider, tokens: store, vault, settings: { refreshFrom: 0.5, refreshBy: 0.8 }, clock, log: logLines().log },
-    ...{ unstored: new Unstored(() => {}), inFlight: new InFlight(2) },
+    provider,
+    tokens: store,
+    vault,
+    settings: { refreshFrom: 0.5, refreshBy: 0.8 },
+    clock,
+    log: logLines().log,
+    unstored: new Unstored(() => {}),
+    inFlight: new InFlight(2),
   }
   const other = (context: Partial<RedeemJob['context']>) => ({ ...job, context: { ...job.context, ...context } })
   return { keys, clock, job, with: other, deps, provider, stored: () => storedTokens(redis.store, keys, HUB) }

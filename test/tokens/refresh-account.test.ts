@@ -41,12 +41,20 @@ describe('a refresh', () => {
     answer(tokens('access-2', 'refresh-2', LIFE))
     const lateMs = expect.any(Number)
     expect(await refreshing).toEqual({
-      ...{ is: 'refreshed', isUnidentified: false, lateMs, expired: false, unstoredMs: 0, leftMs: 300_000 },
+      is: 'refreshed',
+      isUnidentified: false,
+      lateMs,
+      expired: false,
+      unstoredMs: 0,
+      leftMs: 300_000,
     })
     expect(w.provider.calls).toEqual([['refresh', 'refresh-1']])
     expect(await w.tokens()).toEqual({ access: 'access-2', refresh: 'refresh-2', previous: 'refresh-1' })
     expect(await w.record()).toMatchObject({
-      ...{ state: 'active', generation: '2', obtainedAt: `${sentAt}`, expiresAt: `${sentAt + LIFE}` },
+      state: 'active',
+      generation: '2',
+      obtainedAt: `${sentAt}`,
+      expiresAt: `${sentAt + LIFE}`,
       refreshedAt: `${sentAt}`,
     })
     const next = (Number(await w.dueAt('refresh')) - sentAt) / LIFE
@@ -112,8 +120,12 @@ describe('a refresh that fails', () => {
     expect(await w.tokens()).toEqual({ access: 'access-1', refresh: 'refresh-1', previous: undefined })
     const retryAt = w.clock.now() + 1_000
     expect(await w.record()).toMatchObject({
-      ...{ state: 'failing', failures: '1', failureClass: 'transient', failureReason: 'the provider answered 503' },
-      ...{ failureAt: `${w.clock.now()}`, retryAt: `${retryAt}` },
+      state: 'failing',
+      failures: '1',
+      failureClass: 'transient',
+      failureReason: 'the provider answered 503',
+      failureAt: `${w.clock.now()}`,
+      retryAt: `${retryAt}`,
     })
     expect(await w.dueAt('refresh')).toBe(retryAt)
     expect(await w.lease()).toBeUndefined()
@@ -250,8 +262,15 @@ describe('a refresh token that is refused twice over time', () => {
     const [opened] = await w.outbox()
     expect(await w.outbox()).toEqual([
       {
-        ...{ id: expect.any(String), kind: 'token', status: 'firing', level: 'critical', reason: 'entered' },
-        ...{ rule: 'token', account: { hubId: HUB, hubDomain: 'acme.example.com' }, measuredAt: at, since: at },
+        id: expect.any(String),
+        kind: 'token',
+        status: 'firing',
+        level: 'critical',
+        reason: 'entered',
+        rule: 'token',
+        account: { hubId: HUB, hubDomain: 'acme.example.com' },
+        measuredAt: at,
+        since: at,
         message: expect.stringMatching(
           /token is no good.*last worked 2026-11-21 10:00.*plimsoll accounts reconnect-link 123/,
         ),
@@ -332,7 +351,10 @@ describe('a refresh token that no key opens', () => {
   test('is a failure of its account that names the key; the provider is not asked, and nothing of the fleet is told', async () => {
     const w = await locked()
     expect(await w.refresh()).toMatchObject({
-      ...{ is: 'failed', state: 'failing', alerted: false, rejectedAt: null },
+      is: 'failed',
+      state: 'failing',
+      alerted: false,
+      rejectedAt: null,
       failure: { class: 'unopened', code: 'vault', message: expect.stringContaining('no key with the id k1') },
     })
     expect(w.provider.calls).toEqual([])

@@ -33,10 +33,18 @@ async function fleet(count: number, vault: Vault = old): Promise<Keys> {
 async function connect(keys: Keys, hubId: number, vault: Vault): Promise<void> {
   await redis.store.connectAccount(
     keys.own(hubId),
-    ...[hubId, 1],
+    hubId,
+    1,
     vault.seal(new Secret(`access-${hubId}`), hubId, 'access'),
     vault.seal(new Secret(`refresh-${hubId}`), hubId, 'refresh'),
-    ...['oauth', 1, 2, 3, '{}', stepJson(NO_ALERT_WRITES), newOperation(), ...CROSSES_NOBODY],
+    'oauth',
+    1,
+    2,
+    3,
+    '{}',
+    stepJson(NO_ALERT_WRITES),
+    newOperation(),
+    ...CROSSES_NOBODY,
   )
   const previous = vault.seal(new Secret(`previous-${hubId}`), hubId, 'refresh')
   await redis.store.hset(keys.account(hubId).tokens, 'previous', previous)

@@ -70,16 +70,16 @@ async function installation(...hubIds: number[]) {
     return { tokens, vault: its, unstored, clock, log: logged.log, keys }
   }
   const answer = (hubId: number, more: Partial<AnswerToStore> = {}): AnswerToStore => ({
-    ...{
-      hubId,
-      owner: 'me',
-      generation: '1',
-      grants,
-      access: new Secret('access-2'),
-      refresh: new Secret('refresh-2'),
-    },
+    hubId,
+    owner: 'me',
+    generation: '1',
+    grants,
+    access: new Secret('access-2'),
+    refresh: new Secret('refresh-2'),
     times: { obtainedAt: clock.now(), expiresAt: clock.now() + 1_800_000 },
-    ...{ refreshAt: clock.now() + 900_000, pollAt: 'unchanged', alerts: NO_ALERT_WRITES },
+    refreshAt: clock.now() + 900_000,
+    pollAt: 'unchanged',
+    alerts: NO_ALERT_WRITES,
     ...more,
   })
   const stored = (hubId: number) => storedTokens(redis.store, keys, hubId)
@@ -114,7 +114,11 @@ test('what Redis refused until the end is sealed for this user alone, and the ne
   expect(files()).toEqual([])
   expect(next.unstored.has(1)).toBe(false)
   expect(logged.lines().map(({ code }) => code)).toEqual([
-    ...['token.not-stored', 'token.not-stored', 'token.sealed', 'token.unsealed', 'token.unsealed'],
+    'token.not-stored',
+    'token.not-stored',
+    'token.sealed',
+    'token.unsealed',
+    'token.unsealed',
   ])
 })
 
@@ -169,7 +173,9 @@ test('what no key opens stays until one does, and the key is named; the rest is 
   await storeSealed(process(), dataDir)
   expect([await stored(1), await stored(2)]).toEqual([OLD, NEW])
   expect(logged.lines().find(({ code }) => code === 'token.unopened')).toMatchObject({
-    ...{ level: 'error', hubId: 1, msg: expect.stringContaining('k2') },
+    level: 'error',
+    hubId: 1,
+    msg: expect.stringContaining('k2'),
   })
   expect(files()).toHaveLength(1)
   // As the line was: another account's can't be put in its place.
@@ -208,7 +214,9 @@ test('a rekey seals answers anew, names those that no key opens, and lets no key
   const deps = { store: redis.store, keys: process().keys, vault: both, clock, dataDir }
   await redis.store.sadd(deps.keys.vault.used, 'k1', 'k2', 'k3')
   expect(await rekeyAll(deps, watcher)).toMatchObject({
-    ...{ is: 'clean', removable: ['k1'], needed: [] },
+    is: 'clean',
+    removable: ['k1'],
+    needed: [],
     unopened: [{ hubId: 2, fields: ['answer'], reason: LACKS_K3 }],
   })
   expect((await redis.store.smembers(deps.keys.vault.used)).sort()).toEqual(['k2', 'k3'])
@@ -259,8 +267,14 @@ test('what could not be sealed anew, is damaged or lacks its key is said; lookin
 test('a grant is parked by the next start; once this process has stored it, its file goes', async () => {
   const { process, clock, logged } = await installation()
   const grantOf = (id: string): GrantToStore => ({
-    ...{ hubId: 0, id, access: new Secret('access-1'), refresh: new Secret('refresh-1'), grantedAt: clock.now() },
-    ...{ times: { obtainedAt: clock.now(), expiresAt: clock.now() + 1_000 }, only: 7, account: undefined },
+    hubId: 0,
+    id,
+    access: new Secret('access-1'),
+    refresh: new Secret('refresh-1'),
+    grantedAt: clock.now(),
+    times: { obtainedAt: clock.now(), expiresAt: clock.now() + 1_000 },
+    only: 7,
+    account: undefined,
   })
   const ended = process()
   ended.unstored.keep(grantOf('one'), clock)

@@ -31,16 +31,16 @@ async function lost(seal: (answers: readonly AnswerToStore[]) => void = () => {}
   const deps = { tokens, vault, unstored, clock, log: logged.log }
   const grants = (await redis.store.hget(keys.account(HUB).account, 'grants')) ?? ''
   const answer = (more: Partial<AnswerToStore> = {}): AnswerToStore => ({
-    ...{
-      hubId: HUB,
-      owner: 'me',
-      generation: '1',
-      grants,
-      access: new Secret('access-2'),
-      refresh: new Secret('refresh-2'),
-    },
+    hubId: HUB,
+    owner: 'me',
+    generation: '1',
+    grants,
+    access: new Secret('access-2'),
+    refresh: new Secret('refresh-2'),
     times: { obtainedAt: clock.now(), expiresAt: clock.now() + 1_800_000 },
-    ...{ refreshAt: clock.now() + 900_000, pollAt: 'unchanged', alerts: NO_ALERT_WRITES },
+    refreshAt: clock.now() + 900_000,
+    pollAt: 'unchanged',
+    alerts: NO_ALERT_WRITES,
     ...more,
   })
   const all = await Promise.all(
@@ -240,14 +240,22 @@ test('many are all there as they came, for a minute, and one that is stored agai
   const clock = new HandClock()
   const young = new YoungAnswers()
   const answer = (hubId: number): AnswerToStore => ({
-    ...{ hubId, owner: `owner ${hubId}`, generation: '1', grants: 'g', access: new Secret(`\u{1f511}-${hubId}`) },
-    ...{ refresh: hubId % 2 === 0 ? undefined : new Secret(`refresh-${'x'.repeat(hubId)}`), isOfPrevious: hubId === 3 },
+    hubId,
+    owner: `owner ${hubId}`,
+    generation: '1',
+    grants: 'g',
+    access: new Secret(`\u{1f511}-${hubId}`),
+    refresh: hubId % 2 === 0 ? undefined : new Secret(`refresh-${'x'.repeat(hubId)}`),
+    isOfPrevious: hubId === 3,
     times: { obtainedAt: 1, expiresAt: 2 },
-    ...{ refreshAt: 1.5, pollAt: 'unchanged', alerts: { changes: [['a', 'b', 'c']], entries: ['\ud83d'] } },
+    refreshAt: 1.5,
+    pollAt: 'unchanged',
+    alerts: { changes: [['a', 'b', 'c']], entries: ['\ud83d'] },
   })
   const inClear = ({ access, refresh, ...others }: AnswerToStore) => ({
     ...others,
-    ...{ access: access.reveal(), refresh: refresh?.reveal() },
+    access: access.reveal(),
+    refresh: refresh?.reveal(),
   })
   const all = () => young.all().map(inClear)
   const hubIds = Array.from({ length: 300 }, (_, n) => n)

@@ -36,8 +36,12 @@ test('a refresh that fails, a token that is refused and an alert that is open ea
   const series = { metric: 'customProperties.overall' }
   const full = { since: at('02T09:00'), level: 'warning', rule: 'r', series } as OpenAlert
   const failing = {
-    ...{ failures: '3', failureClass: 'rejected', failureReason: 'the provider answered 400' },
-    ...{ failureAt: text('03T12:00'), failingSince: text('03T10:00'), rejectedAt: text('03T10:30') },
+    failures: '3',
+    failureClass: 'rejected',
+    failureReason: 'the provider answered 400',
+    failureAt: text('03T12:00'),
+    failingSince: text('03T10:00'),
+    rejectedAt: text('03T10:30'),
   }
   expect(told({ state: 'reauthorize', ...failing }, null, [alert, full])).toEqual([
     '01T10:00 | connected',
@@ -55,7 +59,9 @@ const ASKED = {
   uninstallBy: 'api',
 }
 const FAILED = {
-  ...{ uninstallAttempts: '2', uninstallFailureReason: 'HTTP 500', uninstallFailureAt: text('04T10:05') },
+  uninstallAttempts: '2',
+  uninstallFailureReason: 'HTTP 500',
+  uninstallFailureAt: text('04T10:05'),
 }
 
 test('an uninstall under way says who asked for it, what failed last, how often, and when it is tried next', () => {
@@ -71,8 +77,11 @@ test('an uninstall under way says who asked for it, what failed last, how often,
 
 test('an uninstall that is done says how it ended and when the record goes', () => {
   const done = {
-    ...{ state: 'uninstalled', uninstallAttempts: '3', uninstalledAt: text('04T10:09') },
-    ...{ uninstallEnding: 'deleted', purgeAt: text('30T10:09') },
+    state: 'uninstalled',
+    uninstallAttempts: '3',
+    uninstalledAt: text('04T10:09'),
+    uninstallEnding: 'deleted',
+    purgeAt: text('30T10:09'),
   }
   const after = at('30T10:09')
   expect(told({ ...ASKED, ...FAILED, ...done }, after).slice(2)).toEqual([

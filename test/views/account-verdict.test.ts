@@ -11,12 +11,17 @@ const WELL: VerdictFacts['account'] = {
   ...readAccount(
     1,
     {
-      ...{ hubDomain: 'acme.example.com', state: 'active', connectedAt: String(NOW - 9 * DAY) },
-      ...{ obtainedAt: String(NOW - MINUTE), expiresAt: String(NOW + 29 * MINUTE) },
+      hubDomain: 'acme.example.com',
+      state: 'active',
+      connectedAt: String(NOW - 9 * DAY),
+      obtainedAt: String(NOW - MINUTE),
+      expiresAt: String(NOW + 29 * MINUTE),
     },
     { ...NEW_WATCH, polledAt: NOW - 9 * SECOND },
   ),
-  ...{ nextRefreshAt: NOW + 15 * MINUTE, nextPollAt: NOW + 14 * MINUTE, nextUninstallAt: null },
+  nextRefreshAt: NOW + 15 * MINUTE,
+  nextPollAt: NOW + 14 * MINUTE,
+  nextUninstallAt: null,
 }
 const token = (more: Partial<Account['token']>) => ({ token: { ...WELL.token, ...more } })
 const refreshFailure = (count: number, more: object = {}) => ({
@@ -35,8 +40,16 @@ const pollFailure = (count: number) => ({
 const blocked = (what: 'all' | 'part', scopes: string[] = []) => ({ pollBlocked: { what, since: NOW - DAY, scopes } })
 const uninstall = (more: object) => ({
   uninstall: {
-    ...{ askedAt: NOW - HOUR, reason: 'left us', by: 'api' as const, attempts: 1, failure: null, failureAt: null },
-    ...{ at: null, ending: null, purgeAt: null, ...more },
+    askedAt: NOW - HOUR,
+    reason: 'left us',
+    by: 'api' as const,
+    attempts: 1,
+    failure: null,
+    failureAt: null,
+    at: null,
+    ending: null,
+    purgeAt: null,
+    ...more,
   },
 })
 const breaker = { breaker: 'open', cause: 'credentials', since: new Date(NOW - 23 * SECOND).toISOString() } as const
@@ -292,7 +305,9 @@ const rows: Row[] = [
       'Uninstalled 2 days ago; its refresh token is deleted. Its record and readings are deleted in 28 days. Reason: left us.',
     ],
     {
-      ...{ state: 'uninstalled', ...refreshFailure(3), ...pollFailure(22) },
+      state: 'uninstalled',
+      ...refreshFailure(3),
+      ...pollFailure(22),
       ...uninstall({ at: NOW - 2 * DAY, ending: 'deleted', purgeAt: NOW + 28 * DAY }),
     },
   ],

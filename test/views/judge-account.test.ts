@@ -19,8 +19,11 @@ const FRESH_MS = 26 * HOUR
 const RULES: Rule[] = [
   { name: 'quiet', on: '*', match: { account: ['*.quiet.example.com'] }, off: true },
   {
-    ...{ name: 'overall', on: 'customProperties.overall', recoverBelow: 10 },
-    ...{ warning: { percent: 80 }, critical: { percent: 95, remaining: 10 } },
+    name: 'overall',
+    on: 'customProperties.overall',
+    recoverBelow: 10,
+    warning: { percent: 80 },
+    critical: { percent: 95, remaining: 10 },
   },
   { name: 'full', on: 'associations.atLimit', warning: { count: 1 } },
 ]
@@ -29,8 +32,14 @@ const NO_OUTLOOK = { daysLeft: undefined, forecast: null, forecastReason: 'not l
 
 function account(more: Partial<JudgedSubject> = {}): JudgedSubject {
   return {
-    ...{ hubId: 123, hubDomain: 'acme.example.com', state: 'active', polledAt: NOW },
-    ...{ pollFailure: null, pollBlocked: null, refreshFailure: null, ...more },
+    hubId: 123,
+    hubDomain: 'acme.example.com',
+    state: 'active',
+    polledAt: NOW,
+    pollFailure: null,
+    pollBlocked: null,
+    refreshFailure: null,
+    ...more,
   }
 }
 
@@ -45,7 +54,9 @@ function atLimit(usage: number, measuredAt = NOW - HOUR): CurrentSeries {
 }
 
 const SETTINGS: JudgeSettings = {
-  ...{ rules: RULES, silences: [], staleAfter: () => FRESH_MS },
+  rules: RULES,
+  silences: [],
+  staleAfter: () => FRESH_MS,
   askedOf: () => ({ reports: REPORTS, pairs: [{ from: '0-1', to: '0-2' }] }),
 }
 
@@ -87,7 +98,9 @@ describe('a series is judged by its reading alone', () => {
 test('an open alert counts, whatever keeps it open, where the reading is fresh', () => {
   const open = { open: 'warning' as const }
   expect(judge([{ ...overall(720), ...open }])).toMatchObject({
-    ...{ level: 'warning', reason: null, series: [{ level: 'warning', threshold: { percent: 80 } }] },
+    level: 'warning',
+    reason: null,
+    series: [{ level: 'warning', threshold: { percent: 80 } }],
   })
   expect(judge([{ ...overall(950), ...open }]).level).toBe('critical')
   expect(judge([{ ...overall(5, null), ...open }]).level).toBe('warning')
@@ -100,7 +113,8 @@ test('a reading of one of many pairs may be as old as their turns take, and that
   const pair = (to: string, age: number) =>
     [atLimit(0, NOW - age), { ...atLimit(0, NOW - age), metric: 'associations.fullest' as const }].map((one) => ({
       ...one,
-      ...{ id: `${one.metric}/${to}`, to },
+      id: `${one.metric}/${to}`,
+      to,
     }))
   const judged = (age: number) => judgeAccount(settings, account(), [...pair('0-2', age), ...pair('0-3', HOUR)], NOW)
   expect(judged(3 * HOUR).reason).toBeNull()
@@ -111,7 +125,12 @@ test('a reading of one of many pairs may be as old as their turns take, and that
 describe('a series whose alert an operator has handled', () => {
   const known = (open: 'warning' | 'critical') => ({ open, isAcknowledged: true })
   const silence = (name: 'account' | 'level', value: string): Silence => ({
-    ...{ id: 's-1', matchers: [{ name, value }], author: 'ann', comment: '', createdAt: NOW, endsAt: NOW + 1 },
+    id: 's-1',
+    matchers: [{ name, value }],
+    author: 'ann',
+    comment: '',
+    createdAt: NOW,
+    endsAt: NOW + 1,
   })
 
   test('makes nothing worse, and is counted by itself', () => {
@@ -227,7 +246,14 @@ describe('of all accounts the worst wins', () => {
     const counts = noCounts()
     for (const one of [ok, warning, critical, unknown, lost, withoutLimit]) addAccount(counts, one)
     expect(counts).toEqual({
-      ...{ accounts: 6, notOk: 4, series: 5, critical: 1, warning: 2, handled: 0, unknown: 2, reconnect: 1 },
+      accounts: 6,
+      notOk: 4,
+      series: 5,
+      critical: 1,
+      warning: 2,
+      handled: 0,
+      unknown: 2,
+      reconnect: 1,
       withoutLimit: 1,
     })
   })

@@ -117,7 +117,8 @@ interface InApi {
 
 function inApi(items: readonly InApi[], now: number): Shown[] {
   return items.map(({ id, level, percent, since }) => ({
-    ...{ id, level },
+    id,
+    level,
     percent: percent === undefined ? '' : formatPercent(percent),
     age: formatDistance(Date.parse(since) - now),
   }))

@@ -8,8 +8,16 @@ const LABELS = new Map([['type/2-7', { label: 'Invoices\u202e' }]])
 
 const told = (because: TurnBecause) => pollBecause({ regularAt: AT, because }, LABELS)
 const near = (more: object): TurnBecause => ({
-  ...{ is: 'near', series: 'overall', usage: 930, limit: 1_000, level: 'warning', move: 'enter', asks: 'percent' },
-  ...{ of: 95, since: AT, ...more },
+  is: 'near',
+  series: 'overall',
+  usage: 930,
+  limit: 1_000,
+  level: 'warning',
+  move: 'enter',
+  asks: 'percent',
+  of: 95,
+  since: AT,
+  ...more,
 })
 
 describe('why an account is polled next when it is', () => {

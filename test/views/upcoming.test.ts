@@ -63,8 +63,16 @@ describe('who reaches a limit next', () => {
       ],
     })
     expect(items[1]).toEqual({
-      ...{ hubId: 2, hubDomain: 'n2.example.com', metric: 'customProperties.overall' },
-      ...{ usage: 950, limit: 1_000, percent: 95, daysLeft: 5, earliest: 2.5, latest: 10, more: 1 },
+      hubId: 2,
+      hubDomain: 'n2.example.com',
+      metric: 'customProperties.overall',
+      usage: 950,
+      limit: 1_000,
+      percent: 95,
+      daysLeft: 5,
+      earliest: 2.5,
+      latest: 10,
+      more: 1,
       expectedAt: new Date(NOW - 3_600_000 + 5 * DAY).toISOString(),
     })
   })

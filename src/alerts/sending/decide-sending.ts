@@ -103,7 +103,8 @@ function judge(item: Item, look: SendingInput): SendVerdict | undefined {
   if (lastSent !== undefined && (lastSent.place === place || number < lastSent.number)) return { is: 'knows' }
   const wasSent = lastSent !== undefined && lastSent.isOver !== true
   const over = (why: string): SendVerdict => ({
-    ...{ is: 'skips', why },
+    is: 'skips',
+    why,
     lastSent: { place, number, at: look.now, isOver: true, why },
   })
   if (alert.status === 'resolved') {

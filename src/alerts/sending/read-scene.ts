@@ -30,7 +30,7 @@ export async function readScene(deps: AlertsDeps, news: readonly DueNews[], now:
   const receivers = [...new Set([...deps.receivers, ...deps.routes.flatMap(({ to }) => to)])]
   const others = seen.filter((name) => !receivers.includes(name))
   const routed = news.map((one) => routedTo(deps, one, contacts))
-  return { ...{ news, routed, receivers, others, circumstances, connectedAt } }
+  return { news, routed, receivers, others, circumstances, connectedAt }
 }
 
 /** Contacts of the accounts in question, where any receiver sends to contacts. */

@@ -261,7 +261,13 @@ function recordSends(
   deliveries: readonly Delivery[] = [],
 ): Promise<'recorded' | 'lost'> {
   return store.recordSends(
-    ...[keys.delivery.deliveriesDue, receiver, now, group.intervalMs, ENDS_KNOWN_MS, recent.length, ...recent],
+    keys.delivery.deliveriesDue,
+    receiver,
+    now,
+    group.intervalMs,
+    ENDS_KNOWN_MS,
+    recent.length,
+    ...recent,
     // In one: a call with as many arguments as a large group has members times five can't be made.
     table(
       changes.map(({ item, sendState }) => {

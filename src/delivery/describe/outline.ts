@@ -129,6 +129,12 @@ export function withoutMarkup(text: string): string {
 }
 
 const LOOKALIKES: Record<string, string> = {
-  ...{ '@': '＠', '*': '∗', _: 'ˍ', '~': '∼', '`': 'ˋ' },
-  ...{ '<': '‹', '>': '›', '\\': '＼' },
+  '@': '＠',
+  '*': '∗',
+  _: 'ˍ',
+  '~': '∼',
+  '`': 'ˋ',
+  '<': '‹',
+  '>': '›',
+  '\\': '＼',
 }

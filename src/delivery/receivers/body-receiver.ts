@@ -25,7 +25,9 @@ export function createBodyReceiver(
     return { body: bodyOf(message, context, own), fault: own.fault }
   }
   return {
-    ...{ name: context.receiver, type, ...asIs },
+    name: context.receiver,
+    type,
+    ...asIs,
     async send({ message, now }, signal) {
       const { body, fault } = render(message)
       return withFault(await post({ body, headers, now, signal }), fault)

@@ -19,7 +19,11 @@ export interface Words {
 
 const text = z.union([z.string(), z.number()]).optional().catch(undefined)
 const answerShape = z.object({
-  ...{ code: text, description: text, error_description: text, message: text, detail: text },
+  code: text,
+  description: text,
+  error_description: text,
+  message: text,
+  detail: text,
   error: z
     .union([z.string(), z.object({ code: text, message: text })])
     .optional()

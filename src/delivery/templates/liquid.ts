@@ -47,8 +47,27 @@ const MOST_OUTPUT = 500_000
 const TAGS = ['if', 'unless', 'case', 'for', 'comment']
 /** None grows a text by more than what is written, and none reads or evaluates anything but its value. */
 const FILTERS = [
-  ...['upcase', 'downcase', 'capitalize', 'strip', 'truncate', 'remove', 'append', 'prepend', 'default'],
-  ...['size', 'first', 'last', 'join', 'map', 'where', 'sort', 'plus', 'minus', 'times', 'divided_by', 'round'],
+  'upcase',
+  'downcase',
+  'capitalize',
+  'strip',
+  'truncate',
+  'remove',
+  'append',
+  'prepend',
+  'default',
+  'size',
+  'first',
+  'last',
+  'join',
+  'map',
+  'where',
+  'sort',
+  'plus',
+  'minus',
+  'times',
+  'divided_by',
+  'round',
 ]
 const OWN_FILTERS: Record<string, (value: unknown) => string> = {
   /** `1,000`. */
@@ -103,8 +122,12 @@ function newEngine(everyBranch: boolean, escapeField?: (text: string) => string)
   const engine = new Liquid({
     // No other file is part of a template, whatever it names.
     templates: {},
-    ...{ ownPropertyOnly: true, strictFilters: true, strictVariables: everyBranch },
-    ...{ parseLimit: MOST_SOURCE, renderLimit: MOST_MS, memoryLimit: MOST_WORKED },
+    ownPropertyOnly: true,
+    strictFilters: true,
+    strictVariables: everyBranch,
+    parseLimit: MOST_SOURCE,
+    renderLimit: MOST_MS,
+    memoryLimit: MOST_WORKED,
     ...(escapeField !== undefined && { outputEscape: (value: unknown) => escapeField(asText(value)) }),
   })
   keepOnly(engine.tags, TAGS)

@@ -11,39 +11,80 @@ const OF_ACCOUNT = { ...COMMON, account: ACCOUNT, url: `${HOME}accounts/1234567`
 /** One alert of each kind, with all that the kind may have. */
 const ALERTS: Record<AlertKind, Alert> = {
   limit: {
-    ...{ ...OF_ACCOUNT, id: '1f0c9a7be2d45a63-2', kind: 'limit', reason: 'escalated', rule: 'associations.fullest' },
+    ...OF_ACCOUNT,
+    id: '1f0c9a7be2d45a63-2',
+    kind: 'limit',
+    reason: 'escalated',
+    rule: 'associations.fullest',
     series: { metric: 'associations.fullest', from: '0-2', to: '0-1', objectTypeId: '0-2', label: 'Companies' },
-    ...{ usage: 480, limit: 500, percent: 96, remaining: 20, daysLeft: 6.5, threshold: { percent: 95 } },
+    usage: 480,
+    limit: 500,
+    percent: 96,
+    remaining: 20,
+    daysLeft: 6.5,
+    threshold: { percent: 95 },
     previous: { level: 'warning', usage: 450, limit: 500, measuredAt: '2026-11-20T10:00:00.000Z' },
     since: '2026-11-20T10:00:00.000Z',
     records: { shown: 1, total: 3, items: [{ objectId: 1201, label: 'Acme Holdings', usage: 480 }] },
   },
   'limit-changed': {
-    ...{ ...OF_ACCOUNT, id: '2a1d9a7be2d45a63-1', kind: 'limit-changed', level: 'warning', rule: 'limit-changed' },
+    ...OF_ACCOUNT,
+    id: '2a1d9a7be2d45a63-1',
+    kind: 'limit-changed',
+    level: 'warning',
+    rule: 'limit-changed',
     series: { metric: 'customProperties.overall' },
-    ...{ usage: 480, limit: 500, percent: 96, remaining: 20 },
+    usage: 480,
+    limit: 500,
+    percent: 96,
+    remaining: 20,
     previous: { level: 'ok', usage: 480, limit: 1000, measuredAt: '2026-11-20T10:00:00.000Z' },
   },
   token: {
-    ...{ ...OF_ACCOUNT, id: '3b2e9a7be2d45a63-1', kind: 'token', rule: 'token' },
+    ...OF_ACCOUNT,
+    id: '3b2e9a7be2d45a63-1',
+    kind: 'token',
+    rule: 'token',
     message:
       "This account's tokens can't be refreshed: the provider refuses its refresh token. Only a new connection helps.",
   },
   poll: {
-    ...{ ...OF_ACCOUNT, id: '4c3f9a7be2d45a63-1', kind: 'poll', level: 'warning', rule: 'poll', cause: 'scopes' },
+    ...OF_ACCOUNT,
+    id: '4c3f9a7be2d45a63-1',
+    kind: 'poll',
+    level: 'warning',
+    rule: 'poll',
+    cause: 'scopes',
     message: "This account's limits can't be read: a scope is missing.",
   },
   fleet: {
-    ...{ ...COMMON, id: '5d4a9a7be2d45a63-1', kind: 'fleet', rule: 'fleet', cause: 'credentials', url: HOME },
+    ...COMMON,
+    id: '5d4a9a7be2d45a63-1',
+    kind: 'fleet',
+    rule: 'fleet',
+    cause: 'credentials',
+    url: HOME,
     message: 'The provider refuses the client secret: no tokens of 24 accounts can be refreshed.',
   },
   delivery: {
-    ...{ ...COMMON, id: '6e5b9a7be2d45a63-1', kind: 'delivery', level: 'warning', rule: 'delivery', cause: 'failing' },
-    ...{ message: 'The receiver ops-hook has been failing for 1 hour: answered 500.', url: `${HOME}deliveries` },
+    ...COMMON,
+    id: '6e5b9a7be2d45a63-1',
+    kind: 'delivery',
+    level: 'warning',
+    rule: 'delivery',
+    cause: 'failing',
+    message: 'The receiver ops-hook has been failing for 1 hour: answered 500.',
+    url: `${HOME}deliveries`,
   },
   test: {
-    ...{ ...COMMON, id: '7f6c9a7be2d45a63-1', kind: 'test', level: 'warning', reason: 'test', rule: 'test' },
-    ...{ message: 'This is a test.', url: `${HOME}deliveries` },
+    ...COMMON,
+    id: '7f6c9a7be2d45a63-1',
+    kind: 'test',
+    level: 'warning',
+    reason: 'test',
+    rule: 'test',
+    message: 'This is a test.',
+    url: `${HOME}deliveries`,
   },
 }
 
@@ -74,7 +115,8 @@ export function sampleMessage(name: SampleName): Message {
 export function moreSamples(): { name: string; message: Message }[] {
   const many = Array.from({ length: 200 }, (_, n) => ({
     ...ALERTS.limit,
-    ...{ id: `${n}-1`, account: { hubId: n + 1, hubDomain: `account-${n}.example.com` } },
+    id: `${n}-1`,
+    account: { hubId: n + 1, hubDomain: `account-${n}.example.com` },
   }))
   return [
     ...KINDS.map((kind) => ({
@@ -90,8 +132,10 @@ export function moreSamples(): { name: string; message: Message }[] {
 export function sampleLinks(publicUrl: string): MailLinks {
   const to = (path: string) => () => `${publicUrl}/${path}`
   return {
-    ...{ open: to('alerts/1f0c9a7be2d45a63'), reconnect: to('install?link=SIGNED'), silence: to('silences/new') },
-    ...{ acknowledge: to('acknowledge?link=SIGNED') },
+    open: to('alerts/1f0c9a7be2d45a63'),
+    reconnect: to('install?link=SIGNED'),
+    silence: to('silences/new'),
+    acknowledge: to('acknowledge?link=SIGNED'),
   }
 }
 

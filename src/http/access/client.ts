@@ -64,12 +64,16 @@ export type NoteRefusal = (of: Refused, request: FastifyRequest, why?: string) =
 const LINES: Record<Refused, { code: LogCode; message: string; via: Via; wrong: string }> = {
   'sign-in': { code: 'http.sign-in', message: 'a sign-in failed', via: 'session', wrong: 'wrong admin token' },
   bearer: {
-    ...{ code: 'http.token-refused', message: 'a request carried a wrong admin token' },
-    ...{ via: 'token', wrong: 'wrong admin token' },
+    code: 'http.token-refused',
+    message: 'a request carried a wrong admin token',
+    via: 'token',
+    wrong: 'wrong admin token',
   },
   person: {
-    ...{ code: 'http.user-refused', message: 'a request had http.trustedUserHeader, which was ignored' },
-    ...{ via: 'proxy', wrong: 'header of a person' },
+    code: 'http.user-refused',
+    message: 'a request had http.trustedUserHeader, which was ignored',
+    via: 'proxy',
+    wrong: 'header of a person',
   },
 }
 

@@ -30,7 +30,8 @@ export function openApiDocument(routes: readonly Described[], publicUrl: string)
       schemas: components,
       securitySchemes: {
         adminToken: {
-          ...{ type: 'http', scheme: 'bearer' },
+          type: 'http',
+          scheme: 'bearer',
           description:
             'An admin token: `plimsoll admin-tokens add`. Its scopes are read, tokens, write and audit. For reading, the cookie of ' +
             'a signed-in browser does too.',
@@ -67,7 +68,9 @@ function pathsOf(routes: readonly Described[], schemas: ReadonlyMap<string, Json
 function operationOf(route: Described, schemas: ReadonlyMap<string, Json>): Json {
   const { id, summary, description, scope, body } = route
   return {
-    ...{ operationId: id, tags: [tagOf(route)], summary },
+    operationId: id,
+    tags: [tagOf(route)],
+    summary,
     description: [description, `Scope: ${scope}.`].filter((text) => text !== undefined).join('\n\n'),
     security: [{ adminToken: [scope] }],
     parameters: [...parametersOf(route, 'path', schemas), ...parametersOf(route, 'query', schemas)],
@@ -83,7 +86,9 @@ function parametersOf(route: Described, place: 'path' | 'query', schemas: Readon
   }
   const examples = (place === 'path' ? route.example.params : route.example.query) ?? {}
   return Object.entries(properties).map(([name, { description, ...schema }]) => ({
-    ...{ name, in: place, required: place === 'path' || required.includes(name) },
+    name,
+    in: place,
+    required: place === 'path' || required.includes(name),
     ...(description === undefined ? {} : { description }),
     schema,
     ...(examples[name] === undefined ? {} : { example: examples[name] }),
@@ -144,7 +149,8 @@ function jsonSchemas(routes: readonly Described[]): { schemas: Map<string, Json>
   ])
   const all = z.object({ ...Object.fromEntries(parts), Problem: ProblemShape })
   const whole = z.toJSONSchema(all, {
-    ...{ target: 'draft-2020-12', io: 'input' },
+    target: 'draft-2020-12',
+    io: 'input',
     override: ({ jsonSchema }) => sayAsWritten(jsonSchema),
   })
   const { properties = {}, $defs = {} } = JSON.parse(JSON.stringify(whole).replaceAll('"#/$defs/', `"${REFS}`)) as {

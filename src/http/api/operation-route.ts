@@ -32,7 +32,14 @@ function operationRoute(operation: Operation & { given?: object }): ApiRoute {
   const query = takesMore && !hasBody ? rest : z.object({})
   const body = hasBody ? bodyOf(rest) : NO_BODY
   return {
-    ...{ id, method, path, summary: sentence(is).slice(0, -1), params, query, body, example },
+    id,
+    method,
+    path,
+    summary: sentence(is).slice(0, -1),
+    params,
+    query,
+    body,
+    example,
     ...(description === undefined ? {} : { description }),
     scope: operation.scope ?? (method === 'GET' ? 'read' : 'write'),
     answers: Object.fromEntries(

@@ -87,12 +87,18 @@ export function route<
   const [method, path] = address.split(' ') as [Method, string]
   const described = {
     ...({ scope: method === 'GET' ? 'read' : 'write', problems: [], example: {} } as const),
-    ...{ params: NOTHING as unknown as P, query: NOTHING as unknown as Q, body: NO_BODY, answers: { 200: gives } },
+    params: NOTHING as unknown as P,
+    query: NOTHING as unknown as Q,
+    body: NO_BODY,
+    answers: { 200: gives },
     ...declared,
   }
   return {
     ...described,
-    ...{ id, method, path, problems: problemsAt(path, described.problems) },
+    id,
+    method,
+    path,
+    problems: problemsAt(path, described.problems),
     answer: (deps, request) =>
       declared.answer(deps, {
         params: readParams(described.params, request.params),
@@ -125,7 +131,8 @@ const hubId = z.string().transform((text, context) => {
 /** `/accounts/{hubId}` */
 export const OF_ACCOUNT = z.object({
   hubId: written(hubId, {
-    ...{ type: ['integer', 'string'], minimum: 1 },
+    type: ['integer', 'string'],
+    minimum: 1,
     description: "The account's id at the provider, or its domain.",
   }),
 })

@@ -168,7 +168,10 @@ ${deliveryTable(
   'Deliveries on the way',
   'Next attempt',
   waiting.map(({ id, nextAt, receiver, type, attempts, reason }) => ({
-    ...{ at: when(nextAt, now), id, receiver, type },
+    at: when(nextAt, now),
+    id,
+    receiver,
+    type,
     outcome: attempts === 0 ? 'not tried yet' : `${countOf(attempts, 'attempt')} failed`,
     details: [['Last reason', cleanText(reason, 300) || undefined]],
   })),
@@ -187,7 +190,10 @@ ${deliveryTable(
   'Deliveries that were given up',
   'Given up',
   givenUp.map(({ id, endedAt, receiver, type, attempts, reason }) => ({
-    ...{ at: when(endedAt, now), id, receiver, type },
+    at: when(endedAt, now),
+    id,
+    receiver,
+    type,
     outcome: `${countOf(attempts, 'attempt')} failed`,
     details: [['Reason', cleanText(reason, 300) || undefined]],
     form: token === undefined ? undefined : replayOne(id, receiver, token),

@@ -149,7 +149,10 @@ function decodePace(numbers: readonly number[]): Forecast {
   const [perDay = 0, perDayLow = 0, perDayHigh = 0, scatter = 0, leap = 0, ...bent] = numbers
   const [faster, quickens = 0, slower, slows = 0] = bent
   return {
-    ...{ perDay, perDayLow, perDayHigh, scatter },
+    perDay,
+    perDayLow,
+    perDayHigh,
+    scatter,
     ...(leap > 0 ? { leap } : {}),
     ...(faster && slower
       ? { bends: { quickening: { perDay: faster, share: quickens }, slowing: { perDay: slower, share: slows } } }

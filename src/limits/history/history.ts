@@ -81,7 +81,7 @@ export class History {
   replace(hubId: number, asRead: AccountHistory, thinned: readonly Change[]): Promise<'replaced' | 'lost'> {
     const { stored, current, changes } = asRead
     const records = encodeChanges(thinned, current)
-    return this.#store.replaceHistory(this.#keys.own(hubId), ...[stored, changes.length, ...records])
+    return this.#store.replaceHistory(this.#keys.own(hubId), stored, changes.length, ...records)
   }
 
   async #stored(hubId: number) {

@@ -77,7 +77,10 @@ function readValue(
   if (metric === undefined) throw new UnreadableBytes('it has a metric that is unknown')
   const name = report.perPair === undefined ? nameOf(metric, asText(about)) : pair
   return {
-    ...{ ...name, metric, usage: asCount(usage), limit: asCount(limit) },
+    ...name,
+    metric,
+    usage: asCount(usage),
+    limit: asCount(limit),
     ...(label == null ? {} : { label: asText(label) }),
     ...(reported === undefined ? {} : { reported: asPercentage(reported) }),
   }

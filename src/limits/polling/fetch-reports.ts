@@ -91,8 +91,13 @@ export async function fetchReports(
   const once = reports.filter(({ perPair }) => perPair === undefined)
   const fetched: RawFetched = { at: now, reports: new Map(once.map(({ name }) => [name, PAUSED])) }
   const poll: Poll = {
-    ...{ ...asked, settings: { ...settings, reports }, provider, calls, fetched },
-    ...{ companions: { failures: [] }, notAvailable },
+    ...asked,
+    settings: { ...settings, reports },
+    provider,
+    calls,
+    fetched,
+    companions: { failures: [] },
+    notAvailable,
     lacking: new Map(),
     unconfirmed: {},
   }

@@ -10,7 +10,10 @@ export const calculatedProperties: Report = {
   wayOut: 'Delete calculated properties that are not in use',
   metrics: {
     'calculatedProperties.overall': {
-      ...{ word: 'calculated', about: 'account', noun: 'calculated properties', unit: 'properties' },
+      word: 'calculated',
+      about: 'account',
+      noun: 'calculated properties',
+      unit: 'properties',
     },
   },
   mayLack: true,

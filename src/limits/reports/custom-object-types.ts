@@ -10,7 +10,10 @@ export const customObjectTypes: Report = {
   wayOut: 'Delete custom objects that are not in use',
   metrics: {
     'customObjectTypes.overall': {
-      ...{ word: 'custom-types', about: 'account', noun: 'custom object types', unit: 'object types' },
+      word: 'custom-types',
+      about: 'account',
+      noun: 'custom object types',
+      unit: 'object types',
     },
   },
   mayLack: true,

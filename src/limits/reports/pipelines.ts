@@ -10,7 +10,10 @@ export const pipelines: Report = {
   metrics: {
     'pipelines.objectType': { word: 'pipelines', about: 'objectType', noun: 'pipelines', unit: 'pipelines' },
     'pipelines.customObjects': {
-      ...{ word: 'custom-pipelines', about: 'account', noun: 'pipelines of custom objects', unit: 'pipelines' },
+      word: 'custom-pipelines',
+      about: 'account',
+      noun: 'pipelines of custom objects',
+      unit: 'pipelines',
     },
   },
   mayLack: true,

@@ -10,7 +10,10 @@ export const records: Report = {
   metrics: {
     'records.objectType': { word: 'records', about: 'objectType', noun: 'records', unit: 'records' },
     'records.customObjects': {
-      ...{ word: 'custom-records', about: 'account', noun: 'records of custom objects', unit: 'records' },
+      word: 'custom-records',
+      about: 'account',
+      noun: 'records of custom objects',
+      unit: 'records',
     },
   },
   mayLack: true,

@@ -60,7 +60,9 @@ export type AcknowledgementShape = z.infer<typeof AcknowledgementShape>
 
 export const OpenAlertShape = shape('OpenAlert', 'An alert that is open now.', {
   id: text('Its id, the same from opening to closing.'),
-  ...{ kind: alertKind, level, rule },
+  kind: alertKind,
+  level,
+  rule,
   field: text("The series' id; `token` or `poll` for the account's tokens and polls; the trouble of the fleet."),
   cause: cause.exactOptional(),
   hubId: hubId.nullable().describe('The account; null for an alert about all accounts.'),
@@ -139,7 +141,8 @@ export const AlertShape = shape('Alert', 'One transition of one alert, exactly a
   kind: alertKind,
   status: z.enum(['firing', 'resolved']),
   level: level.describe('The level that was entered; of a resolved alert the one that was left.'),
-  ...{ reason: alertReason, rule },
+  reason: alertReason,
+  rule,
   cause: cause.exactOptional(),
   account: objectOrNone('Absent where it is about all accounts.', {
     hubId: AccountNameShape.hubId,
@@ -214,7 +217,8 @@ export const AcknowledgedShape = shape('Acknowledged', 'Outcome of acknowledging
 export type AcknowledgedShape = z.infer<typeof AcknowledgedShape>
 
 export const UnacknowledgedShape = shape('Unacknowledged', 'Outcome of taking an acknowledgement back.', {
-  ...{ id: AcknowledgedShape.shape.id, hubId: AcknowledgedShape.shape.hubId },
+  id: AcknowledgedShape.shape.id,
+  hubId: AcknowledgedShape.shape.hubId,
   outcome: z.enum(['withdrawn', 'not-acknowledged']).describe('`not-acknowledged`: there was nothing to take back.'),
 })
 

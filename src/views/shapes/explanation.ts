@@ -8,7 +8,10 @@ const ToldShape = shape('Notification', 'A transition with each attempt to deliv
   transition: text('Its partition and its place in the log there.'),
   at: isoMoment('When it was committed.').nullable(),
   id: text('Of the transition, the same on every copy that is sent.'),
-  ...{ kind: alertKind, level, reason: alertReason, fate },
+  kind: alertKind,
+  level,
+  reason: alertReason,
+  fate,
   why: outsideText('Why it ended; empty where there is no reason.'),
   waiting: z
     .array(

@@ -61,7 +61,9 @@ export const SeriesShape = shape('Series', 'One number that moves toward a limit
     examples: ['overall', 'type/0-1', 'fullest/0-1/0-2'],
   }),
   ...LabelledSeriesName,
-  ...{ usage, limit, percent },
+  usage,
+  limit,
+  percent,
   reportedPercent: z
     .number()
     .exactOptional()
@@ -100,7 +102,9 @@ export const NearLimitShape = shape('NearLimit', 'The limit that an account is n
   hubId: AccountNameShape.hubId,
   hubDomain: AccountNameShape.hubDomain,
   ...LabelledSeriesName,
-  ...{ usage, limit, percent },
+  usage,
+  limit,
+  percent,
   daysLeft: days('Until the limit is reached; 0 at or over it; null: not in sight, or not known.').nullable(),
 })
 export type NearLimitShape = z.infer<typeof NearLimitShape>

@@ -51,7 +51,8 @@ const plannedLevel = z.enum(['ok', 'warning', 'critical', 'unknown', 'off']).des
 const { hubId, hubDomain } = AccountNameShape
 
 export const PlannedAccountShape = shape('PlannedAccount', 'An account in which a series would be at another level.', {
-  ...{ hubId, hubDomain },
+  hubId,
+  hubDomain,
   changes: z.array(
     SeriesShape.extend({
       move: z.enum(MOVES).describe('Change at its next poll.'),
@@ -75,8 +76,12 @@ export const PlanSummaryShape = z.object({
     watched: z.object({ before: z.int(), after: z.int() }).describe('Series that a rule watches.'),
     now: z
       .object({
-        ...{ critical: touched, warning: touched, eases: touched },
-        ...{ recovers: touched, unwatched: touched, unknown: touched },
+        critical: touched,
+        warning: touched,
+        eases: touched,
+        recovers: touched,
+        unwatched: touched,
+        unknown: touched,
       })
       .describe('By outcome.'),
   }),

@@ -4,7 +4,7 @@ import { AccountNameShape, count, isoMoment, shape } from './words.ts'
 
 const { metric, objectTypeId, from, to, label, usage, limit, percent } = SeriesShape.shape
 const { hubId, hubDomain } = AccountNameShape
-const ofAccount = { hubId, hubDomain, ...{ metric, objectTypeId, from, to, label, usage, limit, percent } }
+const ofAccount = { hubId, hubDomain, metric, objectTypeId, from, to, label, usage, limit, percent }
 
 export const UpcomingLimitShape = shape('UpcomingLimit', 'The limit that an account reaches next, by forecast.', {
   ...ofAccount,

@@ -73,7 +73,11 @@ interface Seen {
 const SAME = ['warning warning', 'critical critical']
 /** The level before and the level told, by the reason of a message about an alert that is open. */
 const LAWFUL: Partial<Record<Alert['reason'], readonly string[]>> = {
-  ...{ escalated: ['warning critical'], eased: ['critical warning'], recovered: SAME, repeat: SAME, worse: SAME },
+  escalated: ['warning critical'],
+  eased: ['critical warning'],
+  recovered: SAME,
+  repeat: SAME,
+  worse: SAME,
 }
 
 class Receiver {
@@ -155,8 +159,13 @@ function live({ steps, needed }: typeof run extends fc.Arbitrary<infer T> ? T : 
         one.perDay === undefined ? {} : { overall: { perDay: one.perDay, perDayLow: 1, perDayHigh: 99, scatter: 0 } }
       const forecasts = one.perDay === 1 ? undefined : { at: now - HOUR, rising: pace, tooFew: {} }
       const settings: AlertSettings = {
-        ...{ rules, recoverBelow: 3, for: needed, repeatEveryMs: DAY, worseAfterMs: INTERVAL },
-        ...{ firstRun: 'alert', pageOf: () => 'https://a.b' },
+        rules,
+        recoverBelow: 3,
+        for: needed,
+        repeatEveryMs: DAY,
+        worseAfterMs: INTERVAL,
+        firstRun: 'alert',
+        pageOf: () => 'https://a.b',
       }
       const account = { hubId: 1, hubDomain: 'a.b', before, after, samples: {}, forecasts, states }
       const writes = decideAlerts(settings, account, now)

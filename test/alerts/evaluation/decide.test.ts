@@ -104,7 +104,10 @@ describe('a poll that finds a limit near', () => {
     const { alerts } = decide(
       readings(BEFORE, undefined, { [PAIR]: associations(500) }),
       readings(NOW, undefined, { [PAIR]: many }),
-      ...[{}, SETTINGS, NOW, samples(NOW, { [PAIR]: many })],
+      {},
+      SETTINGS,
+      NOW,
+      samples(NOW, { [PAIR]: many }),
     )
     const [at, fullest] = alerts
     expect(at).toMatchObject({
@@ -143,8 +146,12 @@ describe('a poll that finds a limit near', () => {
     test('is told with the days that are left, from the usage and the limit of this poll, and their range', () => {
       expect(decideAt(800, told).alerts).toMatchObject([
         {
-          ...{ level: 'critical', reason: 'entered', percent: 80, threshold: { percent: 95, daysLeft: 7 } },
-          ...{ daysLeft: 6.7, daysLeftRange: { earliest: 3.3, latest: 10 } },
+          level: 'critical',
+          reason: 'entered',
+          percent: 80,
+          threshold: { percent: 95, daysLeft: 7 },
+          daysLeft: 6.7,
+          daysLeftRange: { earliest: 3.3, latest: 10 },
         },
       ])
       expect(decideAt(780, told).alerts).toEqual([])

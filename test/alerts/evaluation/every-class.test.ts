@@ -73,7 +73,9 @@ const DAYS = [24, 23, 20, 9, 8, 5, 0]
 function ruleOf(unit: Unit, shape: Shape): Rule {
   const { warning, critical } = LEVELS[unit]
   return {
-    ...{ name: 'r', on: '*', recoverBelow: 3 },
+    name: 'r',
+    on: '*',
+    recoverBelow: 3,
     ...(shape === 'critical only' ? {} : { warning }),
     ...(shape === 'warning only' ? {} : { critical }),
   }
@@ -161,7 +163,9 @@ function openClasses(level: AlertLevel, isDue: boolean, isWorse: boolean): State
     { ...one, name: `${name}, acknowledged when it was better`, state: ack(NOW + 1, 1), known: 'when it was better' },
     { ...one, name: `${name}, acknowledged until before`, state: ack(NOW, 1_000), known: 'until before' },
     ...counting.map((critical) => ({
-      ...{ ...one, name: `${name}, critical pending ${critical}`, polls: { warning: 0, critical } },
+      ...one,
+      name: `${name}, critical pending ${critical}`,
+      polls: { warning: 0, critical },
       state: waiting(state, 0, critical),
     })),
   ]

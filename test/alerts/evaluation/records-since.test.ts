@@ -14,16 +14,24 @@ const SETTINGS: AlertSettings = {
     { name: 'full', on: 'associations.atLimit', warning: { count: 2 }, critical: { count: 50 }, recoverBelow: 1 },
     { name: 'near', on: 'associations.nearLimit', warning: { count: 1 } },
   ],
-  ...{ recoverBelow: 0, for: 0, repeatEveryMs: DAY, firstRun: 'alert', pageOf: () => 'https://a.b' },
+  recoverBelow: 0,
+  for: 0,
+  repeatEveryMs: DAY,
+  firstRun: 'alert',
+  pageOf: () => 'https://a.b',
 }
 
 /** A report of records at their limit by id, and how many more there are than it shows; near ones beside them. */
 function report(ids: readonly number[], more = 0, near: readonly number[] = []): AssociationsBody {
   return associations(500, [], 0, {
-    ...{ totalRecordsAtLimit: ids.length + more, totalRecordsNearLimit: near.length },
+    totalRecordsAtLimit: ids.length + more,
+    totalRecordsNearLimit: near.length,
     atLimitFromRecordSamples: ids.map((objectId) => ({ objectId, label: `record ${objectId}` })),
     nearLimitFromRecordSamples: near.map((objectId) => ({
-      ...{ objectId, label: `record ${objectId}`, usage: 450, percentage: 0 },
+      objectId,
+      label: `record ${objectId}`,
+      usage: 450,
+      percentage: 0,
     })),
   })
 }

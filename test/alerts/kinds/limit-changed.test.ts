@@ -14,7 +14,11 @@ const RULES: Rule[] = [
   { name: 'fullest', on: 'associations.fullest', warning: { percent: 90 } },
 ]
 const SETTINGS: AlertSettings = {
-  ...{ rules: RULES, recoverBelow: 3, for: 0, repeatEveryMs: 86_400_000, firstRun: 'alert' },
+  rules: RULES,
+  recoverBelow: 3,
+  for: 0,
+  repeatEveryMs: 86_400_000,
+  firstRun: 'alert',
   pageOf: (hubId) => `https://plimsoll.example.com/accounts/${hubId}`,
 }
 
@@ -33,10 +37,17 @@ describe('a limit that moved', () => {
     expect(changed).toEqual<Alert[]>([
       {
         id: expect.stringMatching(/^[0-9a-f]{16}-1$/),
-        ...{ kind: 'limit-changed', status: 'firing', level: 'warning', reason: 'entered', rule: 'limit-changed' },
+        kind: 'limit-changed',
+        status: 'firing',
+        level: 'warning',
+        reason: 'entered',
+        rule: 'limit-changed',
         account: { hubId: 123, hubDomain: 'acme.example.com' },
         series: { metric: 'customProperties.overall' },
-        ...{ usage: 310, limit: 500, percent: 62, remaining: 190 },
+        usage: 310,
+        limit: 500,
+        percent: 62,
+        remaining: 190,
         previous: { level: 'ok', usage: 300, limit: 1_000, measuredAt: new Date(BEFORE).toISOString() },
         measuredAt: new Date(NOW).toISOString(),
         since: new Date(NOW).toISOString(),

@@ -68,10 +68,13 @@ describe('an alert that is not about a number', () => {
   test('keeps the rule that it was opened under, and says its cause', () => {
     const one = anAlert()
     expect(one.tell(NOW, 'warning', { rule: 'uninstall', cause: 'scopes' })).toMatchObject({
-      ...{ rule: 'uninstall', cause: 'scopes', account: ACCOUNT },
+      rule: 'uninstall',
+      cause: 'scopes',
+      account: ACCOUNT,
     })
     expect(one.tell(NOW, 'critical', { rule: 'other', cause: 'failing' })).toMatchObject({
-      ...{ rule: 'uninstall', cause: 'failing' },
+      rule: 'uninstall',
+      cause: 'failing',
     })
     expect(one.close(NOW)).toMatchObject({ rule: 'uninstall', cause: 'failing' })
   })
@@ -84,8 +87,16 @@ test('the alert about all accounts names none, and leads to the status page; it 
     one.step(now, ({ stored }) => announce({ trouble: 'clock', is: 'firing', stored, message: 'x', now }))?.alert
   expect(say(NOW)).toEqual({
     id: expect.any(String),
-    ...{ kind: 'fleet', status: 'firing', level: 'critical', reason: 'entered', rule: 'fleet', cause: 'clock' },
-    ...{ measuredAt: '2026-11-21T10:00:00.000Z', since: '2026-11-21T10:00:00.000Z', message: 'x', url: 'https://a.b/' },
+    kind: 'fleet',
+    status: 'firing',
+    level: 'critical',
+    reason: 'entered',
+    rule: 'fleet',
+    cause: 'clock',
+    measuredAt: '2026-11-21T10:00:00.000Z',
+    since: '2026-11-21T10:00:00.000Z',
+    message: 'x',
+    url: 'https://a.b/',
   })
   expect(say(NOW + DAY - 1)).toBeUndefined()
   expect(say(NOW + DAY)).toMatchObject({ reason: 'repeat' })
@@ -118,7 +129,11 @@ describe('acknowledged, an alert that is not about a number', () => {
     expect(say('firing', NOW)).toBe('entered')
     one.acknowledge(NOW, NOW + 3 * DAY)
     expect([1, 2, 3, 3.5, 4].map((days) => say('firing', NOW + days * DAY))).toEqual([
-      ...[undefined, undefined, 'repeat', undefined, 'repeat'],
+      undefined,
+      undefined,
+      'repeat',
+      undefined,
+      'repeat',
     ])
     one.acknowledge(NOW + 4 * DAY, NOW + 9 * DAY)
     expect(say('over', NOW + 5 * DAY)).toBe('recovered')

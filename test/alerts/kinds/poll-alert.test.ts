@@ -21,7 +21,10 @@ const enough = { ...granted, scopes: ['oauth', 'tickets'], opensLimits: true }
 const settings = { ...pages, scopes, opensLimits: true, repeatEveryMs: DAY }
 const announce = pollAnnouncer(settings)
 const failure = (more: Partial<ProviderFailure> = {}): ProviderFailure => ({
-  ...{ class: 'transient', code: '503', message: 'the provider answered 503', status: 503 },
+  class: 'transient',
+  code: '503',
+  message: 'the provider answered 503',
+  status: 503,
   ...more,
 })
 const READ: PollOutcome = { readAnything: true, readAll: true, failures: [], refused: undefined, lacking: [] }
@@ -37,7 +40,10 @@ const UNAUTHORIZED: PollOutcome = {
   failures: [failure({ class: 'unauthorized', message: 'the provider answered 401' })],
 }
 const REFUSED: PollOutcome = {
-  ...{ readAnything: false, readAll: false, failures: [], lacking: [] },
+  readAnything: false,
+  readAll: false,
+  failures: [],
+  lacking: [],
   refused: { what: ['custom properties', 'associations'], scopes: ['contacts'] },
 }
 
@@ -45,10 +51,16 @@ const REFUSED: PollOutcome = {
 function polled(outcome: PollOutcome, more: Partial<AttemptedAccount> & { failed?: number } = {}): AttemptedAccount {
   const { failed = 0, ...rest } = more
   return {
-    ...{ hubId: 123, hubDomain: 'acme.example.com', outcome, pollAlert: '', isFleetTrouble: false, now: NOW },
+    hubId: 123,
+    hubDomain: 'acme.example.com',
+    outcome,
+    pollAlert: '',
+    isFleetTrouble: false,
+    now: NOW,
     failsForLong: failed >= 7 && outcome.failures.length > 0,
     failing: failed === 0 ? undefined : { count: failed, reason: 'it failed', at: NOW - 1, since: NOW - 3_600_000 },
-    ...{ blocked: undefined, ...rest },
+    blocked: undefined,
+    ...rest,
   }
 }
 

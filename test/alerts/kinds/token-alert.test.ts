@@ -7,8 +7,13 @@ const announcer = tokenAnnouncer({
   pageOf: (hubId) => `https://plimsoll.example.com/accounts/${hubId}`,
 })
 const account = {
-  ...{ hubId: 123, hubDomain: 'acme.example.com', refreshedAt: NOW - 1_000, expiresAt: NOW, tokenAlert: '' },
-  ...{ interruptedAt: null as number | null, now: NOW },
+  hubId: 123,
+  hubDomain: 'acme.example.com',
+  refreshedAt: NOW - 1_000,
+  expiresAt: NOW,
+  tokenAlert: '',
+  interruptedAt: null as number | null,
+  now: NOW,
 }
 const refusal = (message: string) => ({ message, isElsewhere: false })
 

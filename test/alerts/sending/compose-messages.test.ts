@@ -13,10 +13,16 @@ import { anAlert } from '../an-alert.ts'
 
 const item = (alert: Alert, known: SendState = {}, settled = 0): Item => ({
   news: {
-    ...{ alert: alert.id.replace(/-\d+$/, ''), partition: 7, place: `${numberOf(alert)}-1`, settled },
-    ...{ beganWithFirstReading: false, notified: [], entry: { alert } },
+    alert: alert.id.replace(/-\d+$/, ''),
+    partition: 7,
+    place: `${numberOf(alert)}-1`,
+    settled,
+    beganWithFirstReading: false,
+    notified: [],
+    entry: { alert },
   },
-  ...{ isFor: true, sendState: known },
+  isFor: true,
+  sendState: known,
 })
 
 const compose = (items: readonly Item[], max = 200) => composeMessages('rule=x', items, { max, perAlert: false }, NOW)

@@ -20,13 +20,21 @@ const SILENCED = { silences: [SILENCE], routes: [{ to: ['mail'] }], fleet: [] }
 
 function news(alert: Alert, more: Partial<AlertNews> = {}): AlertNews {
   return {
-    ...{ alert: alert.id.replace(/-\d+$/, ''), partition: 1, place: `${numberOf(alert)}-7`, settled: 0 },
-    ...{ beganWithFirstReading: false, notified: [], entry: { alert }, ...more },
+    alert: alert.id.replace(/-\d+$/, ''),
+    partition: 1,
+    place: `${numberOf(alert)}-7`,
+    settled: 0,
+    beganWithFirstReading: false,
+    notified: [],
+    entry: { alert },
+    ...more,
   }
 }
 
 const item = (alert: Partial<Alert>, known: SendState = {}, more: Partial<AlertNews> = {}): Item => ({
-  ...{ news: news(anAlert({ id: 'a-1', ...alert }), more), isFor: true, sendState: known },
+  news: news(anAlert({ id: 'a-1', ...alert }), more),
+  isFor: true,
+  sendState: known,
 })
 
 const told = (number: number, more: Partial<SentLast> = {}): SendState => ({
@@ -38,7 +46,11 @@ const waited = (known: SendState = {}): SendState => ({ ...known, waits: { is: '
 
 function decide(items: Item | readonly Item[], more: Partial<SendingInput> = {}): SendVerdict[] {
   return decideSending({
-    ...{ receiver: 'mail', items: [items].flat(), recent: new Map(), connectedAt: 0, now: NOW },
+    receiver: 'mail',
+    items: [items].flat(),
+    recent: new Map(),
+    connectedAt: 0,
+    now: NOW,
     circumstances: { silences: [], routes: [{ to: ['mail'] }], fleet: [] },
     group: { by: ['rule'], waitMs: WAIT, intervalMs: INTERVAL, max: 200 },
     ...more,
@@ -46,7 +58,8 @@ function decide(items: Item | readonly Item[], more: Partial<SendingInput> = {})
 }
 
 const of = (hubId: number, more: Partial<Alert> = {}) => ({
-  ...{ id: `h${hubId}-1`, account: { hubId, hubDomain: '' } },
+  id: `h${hubId}-1`,
+  account: { hubId, hubDomain: '' },
   ...more,
 })
 const BY_ACCOUNT = { group: { by: ['account' as const], waitMs: WAIT, intervalMs: INTERVAL, max: 200 } }

@@ -122,7 +122,11 @@ describe('an alert under a silence', () => {
   test('is told when it escalates out of it, with all that was held back', async () => {
     const one = relay()
     one.silences.push({
-      ...{ id: 's', author: '', comment: '', createdAt: NOW - 1, endsAt: NOW + DAY },
+      id: 's',
+      author: '',
+      comment: '',
+      createdAt: NOW - 1,
+      endsAt: NOW + DAY,
       matchers: [{ name: 'level', value: 'warning' }],
     })
     await pass(one, ENTERED, NOW)
@@ -292,7 +296,10 @@ describe.each(Object.keys(HOLDS) as (keyof typeof HOLDS)[])('80 alerts that begi
       const one = relay({ routes: [{ to: ['mail'], ...quiet }], group: { by: [by] } })
       const end = HOLDS[hold](one)
       const about = (hubId: number, n: number) => ({
-        ...{ id: `round${hubId}-${n}`, kind: 'poll' as const, cause: 'failing' as const, rule: 'poll' },
+        id: `round${hubId}-${n}`,
+        kind: 'poll' as const,
+        cause: 'failing' as const,
+        rule: 'poll',
         account: { hubId, hubDomain: '' },
       })
       let now = NOW

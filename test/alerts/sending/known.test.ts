@@ -136,7 +136,11 @@ describe('what becomes of an alert', () => {
     await one.record('delivered', NOW + WAIT)
     const [head] = await one.deliveries.heads()
     expect(head).toMatchObject({
-      ...{ receiver: 'mail', type: 'alert.firing', state: 'delivered', attempts: 1, endedAt: NOW + WAIT },
+      receiver: 'mail',
+      type: 'alert.firing',
+      state: 'delivered',
+      attempts: 1,
+      endedAt: NOW + WAIT,
       shown: expect.arrayContaining(await refsOf(one)),
     })
     const key = one.keys.delivery.delivery(head?.id ?? '')
@@ -365,7 +369,8 @@ describe('a node that took over for a partition, with writes lost and its clock 
       await one.commit({ alert })
       await one.pass(NOW + 2 * INTERVAL)
       expect((await one.pending()).at(-1)?.message).toMatchObject({
-        ...{ type: 'alert.resolved', data: { alerts: [{ id: 'aaaa-2', status: 'resolved' }] } },
+        type: 'alert.resolved',
+        data: { alerts: [{ id: 'aaaa-2', status: 'resolved' }] },
       })
       await one.expectBalance({ waiting: 0 })
     },

@@ -43,7 +43,10 @@ const event = fc.oneof(
   {
     weight: 4,
     arbitrary: fc.record({
-      ...{ is: fc.constant('attempt' as const), receiver, dies, newest: fc.boolean() },
+      is: fc.constant('attempt' as const),
+      receiver,
+      dies,
+      newest: fc.boolean(),
       outcome: fc.constantFrom('delivered' as const, 'retry' as const, 'dead' as const),
     }),
   },
@@ -187,7 +190,11 @@ test.each([
               return sendAlerts({ ...one.deps, store: overtakenStore(what) }, now)
             case 'silence':
               return one.silences.push({
-                ...{ id: 's', author: '', comment: '', createdAt: now, endsAt: now + 5 * INTERVAL },
+                id: 's',
+                author: '',
+                comment: '',
+                createdAt: now,
+                endsAt: now + 5 * INTERVAL,
                 matchers: [{ name: 'account', value: String(what.account) }],
               })
             case 'unsilence':

@@ -16,7 +16,9 @@ const CONTACTS_READ = {
   metric: 'customProperties.objectType',
   objectTypeId: '0-1',
   label: 'Contacts',
-  ...{ usage: 123, limit: 1000, reported: 12.3 },
+  usage: 123,
+  limit: 1000,
+  reported: 12.3,
 }
 const READ = { values: [OVERALL_READ, CONTACTS_READ] }
 

@@ -35,7 +35,9 @@ test('only the newest of several changes is told, and how many there were', () =
 describe('what there is to do', () => {
   const to = (name: string) => (alert: Alert) => `https://plimsoll.example.com/${name}/${alert.id}?a=1&b=2`
   const links = {
-    ...{ open: to('open'), reconnect: to('reconnect'), acknowledge: to('acknowledge') },
+    open: to('open'),
+    reconnect: to('reconnect'),
+    acknowledge: to('acknowledge'),
     silence: to('silence'),
   }
   const named = (alert: Alert) => describeAlert(alert, NOW, links).actions.map(({ name }) => name)
@@ -70,7 +72,8 @@ describe('what there is to do', () => {
 
 describe('records', () => {
   const records = {
-    ...{ shown: 2, total: 2 },
+    shown: 2,
+    total: 2,
     items: [
       { objectId: 7, label: 'Acme', isNew: true as const },
       { objectId: 8, label: 'Hooli', usage: 99 },

@@ -10,8 +10,18 @@ import { HOSTILE, hostileAlerts, LINKS } from './many-mails.ts'
 const FROM = 'Plimsoll <plimsoll@example.com>'
 /** In the order in which they go out. */
 const OUR_HEADERS = [
-  ...['from', 'to', 'subject', 'message-id', 'in-reply-to', 'references', 'date', 'auto-submitted'],
-  ...['x-auto-response-suppress', 'mime-version', 'content-type', 'content-transfer-encoding'],
+  'from',
+  'to',
+  'subject',
+  'message-id',
+  'in-reply-to',
+  'references',
+  'date',
+  'auto-submitted',
+  'x-auto-response-suppress',
+  'mime-version',
+  'content-type',
+  'content-transfer-encoding',
 ]
 
 const transport = nodemailer.createTransport({ streamTransport: true, buffer: true, newline: 'windows' })
@@ -20,7 +30,8 @@ const transport = nodemailer.createTransport({ streamTransport: true, buffer: tr
 async function bytesOf(message: Message): Promise<{ raw: string; mail: Email }> {
   const sent = await transport.sendMail({
     ...mailFor({ id: 'd-1', message, now: NOW }, FROM, LINKS),
-    ...{ from: FROM, to: ['ops@example.com'] },
+    from: FROM,
+    to: ['ops@example.com'],
   })
   if (!Buffer.isBuffer(sent.message)) throw new Error('no bytes')
   return { raw: sent.message.toString('latin1'), mail: await PostalMime.parse(sent.message) }

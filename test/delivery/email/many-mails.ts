@@ -30,7 +30,8 @@ export function aHostileAlert(text: string): Alert {
     message: text,
     series: { metric: 'associations.atLimit', from: text, to: text, objectTypeId: text, label: text },
     records: {
-      ...{ shown: 2, total: 3 },
+      shown: 2,
+      total: 3,
       items: [
         { objectId: 1, label: text, isNew: true },
         { objectId: 2, label: text, usage: 4 },
@@ -66,7 +67,8 @@ export const LINKS: MailLinks = {
 const recovered: Partial<Alert> = { status: 'resolved', reason: 'recovered', usage: 720, percent: 72, remaining: 280 }
 const atLimit = anAtLimitAlert({
   records: {
-    ...{ shown: 3, total: 212 },
+    shown: 3,
+    total: 212,
     items: [
       { objectId: 1201, label: 'Acme Holdings', isNew: true },
       { objectId: 77_002, label: 'Grüße & Söhne <GmbH>', usage: 9990 },
@@ -115,7 +117,10 @@ export const MAILS: Record<string, Message> = {
 
 function testAlert(): Alert {
   const { account, ...alert } = aTokenAlert({
-    ...{ kind: 'test', reason: 'test', level: 'warning', rule: 'test' },
+    kind: 'test',
+    reason: 'test',
+    level: 'warning',
+    rule: 'test',
     message: 'This is a test. Nothing is wrong; whoever reads this gets alerts.',
     url: 'https://plimsoll.example.com/',
   })

@@ -267,8 +267,15 @@ test('the first trouble is the worst by consequence, and the badge the worst lev
 /** As a poll writes it. */
 function aChange(overrides: Partial<Alert> = {}): Alert {
   const { daysLeft, threshold, ...alert } = anAlert({
-    ...{ kind: 'limit-changed', level: 'warning', reason: 'entered', rule: 'limit-changed' },
-    ...{ usage: 480, limit: 500, percent: 96, remaining: 20, since: '2026-11-21T10:00:00.000Z' },
+    kind: 'limit-changed',
+    level: 'warning',
+    reason: 'entered',
+    rule: 'limit-changed',
+    usage: 480,
+    limit: 500,
+    percent: 96,
+    remaining: 20,
+    since: '2026-11-21T10:00:00.000Z',
     previous: { level: 'warning', usage: 478, limit: 1_000, measuredAt: '2026-11-21T09:45:00.000Z' },
     message: 'The limit went down from 1,000 to 500: usage is now 96 % (480).',
     ...overrides,
@@ -340,11 +347,11 @@ test('a digest of nothing says so, in subject and text', () => {
 
 test('a digest tells all there is, also what it does not show', () => {
   const { subject, summary, rows, omitted } = digest({
-    ...{ period: 'week', alerts: [anAlert()], truncated: 1_213 },
-    ...{
-      totals: { accounts: 1_000, critical: 14, warning: 1_200 },
-      changes: { new: 3, worse: 2, better: 1, resolved: 4 },
-    },
+    period: 'week',
+    alerts: [anAlert()],
+    truncated: 1_213,
+    totals: { accounts: 1_000, critical: 14, warning: 1_200 },
+    changes: { new: 3, worse: 2, better: 1, resolved: 4 },
   })
   expect(subject).toBe('[DIGEST] weekly: 14 critical, 1,200 warning in 1,000 accounts')
   expect(summary).toBe('Weekly digest: 14 critical, 1,200 warning in 1,000 accounts.')

@@ -51,14 +51,13 @@ async function aServer(certificate: string, options: SMTPServerOptions = {}) {
 
 async function send(url: string, tls: 'required' | 'optional' = 'required') {
   const receiver = createEmailReceiver({
-    ...{
-      name: 'ops-mail',
-      ehlo: 'plimsoll.example.com',
-      smtp: new Secret(url),
-      from: 'plimsoll@example.com',
-      to: ['ops@example.com'],
-    },
-    ...{ tls, timeoutMs: 10_000 },
+    name: 'ops-mail',
+    ehlo: 'plimsoll.example.com',
+    smtp: new Secret(url),
+    from: 'plimsoll@example.com',
+    to: ['ops@example.com'],
+    tls,
+    timeoutMs: 10_000,
   })
   onTestFinished(() => receiver.close())
   return receiver.send({ id: 'd-1', message: aMessage(), now: NOW }, never)

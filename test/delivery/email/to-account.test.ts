@@ -9,8 +9,11 @@ import { reply, startMailServer } from './mail-server.ts'
 const never = new AbortController().signal
 const INSIDE = 'https://inside.example.com'
 const LINKS: MailLinks = {
-  ...{ open: () => `${INSIDE}/alerts/1`, acknowledge: () => `${INSIDE}/ack`, silence: () => `${INSIDE}/silence` },
-  ...{ rule: () => 'thresholds line 31', appName: 'Example App' },
+  open: () => `${INSIDE}/alerts/1`,
+  acknowledge: () => `${INSIDE}/ack`,
+  silence: () => `${INSIDE}/silence`,
+  rule: () => 'thresholds line 31',
+  appName: 'Example App',
   reconnect: ({ account }) => `https://app.example.com/install?account=${account?.hubId}`,
 }
 
@@ -19,8 +22,14 @@ async function world(addressee: AddresseeOf, options = {}) {
   const server = await startMailServer({ disabledCommands: ['STARTTLS'], ...options })
   onTestFinished(server.close)
   const receiver = createEmailReceiver({
-    ...{ name: 'account-owner', smtp: new Secret(`smtp://127.0.0.1:${server.port}`), from: 'app@example.com' },
-    ...{ ehlo: 'plimsoll.example.com', to: 'account', tls: 'optional', links: LINKS, addresseeOf: addressee },
+    name: 'account-owner',
+    smtp: new Secret(`smtp://127.0.0.1:${server.port}`),
+    from: 'app@example.com',
+    ehlo: 'plimsoll.example.com',
+    to: 'account',
+    tls: 'optional',
+    links: LINKS,
+    addresseeOf: addressee,
   })
   onTestFinished(() => receiver.close())
   return { server, send: (message = aMessage()) => receiver.send({ id: 'd-1', message, now: NOW }, never) }

@@ -30,7 +30,9 @@ const PAGE =
 const PAGE_WORDS = 'a page of a firewall or proxy: Attention Required! | Cloudflare'
 const telegram = (error_code: number, description: string, parameters = {}) => ({
   ok: false,
-  ...{ error_code, description, parameters },
+  error_code,
+  description,
+  parameters,
 })
 const workflow = (code: string, message: string) => ({ error: { code, message } })
 

@@ -65,7 +65,8 @@ test.each(['http', 'https'])('a 407 of the proxy is tried again, and named as it
   const slack = { type: 'slack', url: `${scheme}://${BEYOND}:1/s3cret-path` }
   const address = (login: string) => ({ [variable]: `http://${login}127.0.0.1:${proxy.port}` })
   expect(await sendThrough(slack, address(''))).toEqual({
-    ...{ outcome: 'retry', reason: `the proxy wants a login (407): put user and password into ${variable}` },
+    outcome: 'retry',
+    reason: `the proxy wants a login (407): put user and password into ${variable}`,
   })
   const wrong = await sendThrough(slack, address('us3r:wr0ng@'))
   expect(wrong).toMatchObject({ reason: `the proxy refuses the login (407): correct user and password in ${variable}` })
@@ -100,14 +101,18 @@ test('a receiver is reached through the proxy: nothing is posted, and its own ce
   const name = `http://127.0.0.1:${proxy.port}`
   const env = { HTTPS_PROXY: name.replace('//', '//us3r:s3cret@') }
   expect(await reachThrough(slack, env)).toMatchObject({
-    ...{ is: 'failed', host, why: `certificate is self-signed, through the proxy ${name}` },
+    is: 'failed',
+    host,
+    why: `certificate is self-signed, through the proxy ${name}`,
   })
   expect(proxy.seen).toEqual([`CONNECT ${host}`])
   expect(await reachThrough(slack, { HTTPS_PROXY: name })).toMatchObject({
-    ...{ is: 'failed', why: 'the proxy wants a login (407): put user and password into HTTPS_PROXY' },
+    is: 'failed',
+    why: 'the proxy wants a login (407): put user and password into HTTPS_PROXY',
   })
   expect(await reachThrough({ type: 'slack', url: `http://${BEYOND}:1/` }, { HTTP_PROXY: env.HTTPS_PROXY })).toEqual({
-    ...{ is: 'ok', host: `${BEYOND}:1` },
+    is: 'ok',
+    host: `${BEYOND}:1`,
     takes: `what the proxy ${name} (HTTP_PROXY, with a login) passes on: only the proxy was tried`,
   })
   expect(await reachThrough(slack, { HTTPS_PROXY: 'http://127.0.0.1:1' })).toMatchObject({

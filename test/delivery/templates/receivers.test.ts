@@ -123,7 +123,10 @@ describe('a mail', () => {
     // It has no contact to go to here: what matters is that it is not refused by its template.
     expect(outcome).toMatchObject({ outcome: 'refuse' })
     const shown = openReceiver({
-      ...{ type: 'email', smtp: 'smtp://127.0.0.1:1', from: 'a@example.com', to: ['ops@example.com'] },
+      type: 'email',
+      smtp: 'smtp://127.0.0.1:1',
+      from: 'a@example.com',
+      to: ['ops@example.com'],
       template: { subject: 'secret runbook', body: 'for operators' },
     })
     expect(shown.show(message, NOW).text).not.toContain('for operators')

@@ -97,7 +97,10 @@ test(`${MANY} accounts come at once, by import, while ${CALLBACKS} customers con
   const redis = await startRedis(folder)
   const provider = await startAnyProvider(context)
   const config = writeDaemonConfig(folder, {
-    ...{ sandboxUrl: provider.url, smtpUrl: 'smtp://127.0.0.1:9', redisUrl: redis.url, port: await freePort() },
+    sandboxUrl: provider.url,
+    smtpUrl: 'smtp://127.0.0.1:9',
+    redisUrl: redis.url,
+    port: await freePort(),
     settings: {
       limits: { every: '15m', associations: [] },
       encryption: { keys: [{ id: 'k1', key: Buffer.alloc(32, 7).toString('base64') }] },

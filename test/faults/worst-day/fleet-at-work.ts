@@ -35,7 +35,10 @@ export async function fleetAtWork(
   // From here on refresh tokens are known to rotate.
   await look.allRefreshed(hubIds)
   return {
-    ...{ ...look, scene, hubIds, daemon },
+    ...look,
+    scene,
+    hubIds,
+    daemon,
     // Polls are not waited for: those that could not be noted come again when their claims end, within a minute.
     worksSince: async (moment) => {
       await look.refreshedSince(hubIds, moment)

@@ -13,9 +13,19 @@ const CONNECTIONS = 1_000
 const LIFE_MS = 20_000
 /** The addresses that ask for no token, and one of each kind that does. */
 const ROUTES = [
-  ...['GET:/install', 'GET:/oauth/callback', 'GET:/healthz', 'GET:/readyz', 'GET:/assets/plimsoll.css'],
-  ...['GET:/sign-in', 'POST:/sign-in', 'GET:/acknowledge', 'POST:/acknowledge'],
-  ...['GET:/accounts', 'POST:/accounts/1/poll', 'GET:/api/v1/status', 'POST:/api/v1/accounts/1/poll'],
+  'GET:/install',
+  'GET:/oauth/callback',
+  'GET:/healthz',
+  'GET:/readyz',
+  'GET:/assets/plimsoll.css',
+  'GET:/sign-in',
+  'POST:/sign-in',
+  'GET:/acknowledge',
+  'POST:/acknowledge',
+  'GET:/accounts',
+  'POST:/accounts/1/poll',
+  'GET:/api/v1/status',
+  'POST:/api/v1/accounts/1/poll',
 ]
 
 test(`${CONNECTIONS} connections flood every open route: no token of ${ACCOUNTS} accounts expires, /healthz answers within 2 s`, {

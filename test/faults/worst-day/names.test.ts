@@ -26,11 +26,16 @@ async function fleetByName(context: TestContext) {
     tokens: { refreshFrom: '30%', refreshBy: '50%' },
     receivers: {
       'ops-mail': {
-        ...{ type: 'email', from: 'Plimsoll <plimsoll@example.com>', to: ['ops@example.com'], insecure: true },
+        type: 'email',
+        from: 'Plimsoll <plimsoll@example.com>',
+        to: ['ops@example.com'],
+        insecure: true,
         smtp: scene.sandbox.smtpUrl.replace(HERE, 'mail.test'),
       },
       'ops-hook': {
-        ...{ type: 'webhook', secrets: [WEBHOOK_SECRET], insecure: true },
+        type: 'webhook',
+        secrets: [WEBHOOK_SECRET],
+        insecure: true,
         url: `${scene.sandbox.url.replace(HERE, 'hooks.test')}/sandbox/hooks`,
       },
     },

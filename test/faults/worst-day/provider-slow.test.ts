@@ -39,7 +39,8 @@ const tokensOf = async ({ url }: Daemon) =>
 test.concurrent('each answer takes 9 seconds: refreshes go ahead of polls, no token expires, and how late they are is told', async (context) => {
   const { rough, daemon, hubIds, lines, refreshedSince, statesOf } = await fleetBehind(context, 150, {
     // A busy machine adds seconds of its own to the nine.
-    ...{ lifeMs: 60_000, timeout: '20s' },
+    lifeMs: 60_000,
+    timeout: '20s',
   })
   rough.fault = () => after(9_000)
   const since = Date.now()

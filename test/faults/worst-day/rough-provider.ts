@@ -126,7 +126,9 @@ async function answerOf(providerUrl: string, { raw, method, path }: RoughRequest
   }
   const body = raw.subarray(end + 4)
   const response = await fetch(providerUrl + path, {
-    ...{ method, headers, redirect: 'manual' },
+    method,
+    headers,
+    redirect: 'manual',
     ...(body.length > 0 ? { body: new Uint8Array(body) } : {}),
   })
   const content = Buffer.from(await response.arrayBuffer())

@@ -48,19 +48,22 @@ async function delivery(
 ): Promise<void> {
   const at = new Date(clock.now()).toISOString()
   const alert = anAlert({
-    ...{ level: 'critical', rule: 'properties', measuredAt: at, since: at },
-    ...{ account: { hubId: 1001, hubDomain: 'acme.example.com' }, series: { metric: 'customProperties.overall' } },
+    level: 'critical',
+    rule: 'properties',
+    measuredAt: at,
+    since: at,
+    account: { hubId: 1001, hubDomain: 'acme.example.com' },
+    series: { metric: 'customProperties.overall' },
   })
   const place = await steps.xadd(keys.partition(partition).log, '*', 'alert', JSON.stringify({ alert }))
   const message = { type: 'alert.firing', timestamp: at, data: { groupKey: 'x', truncated: 0, alerts: [alert] } }
   await steps.hset(keys.delivery.delivery(id), {
-    ...{
-      receiver,
-      type: 'alert.firing',
-      message: JSON.stringify(message),
-      transitions: `${partition}-${place}=${alert.id}`,
-    },
-    ...{ createdAt: clock.now(), attempts: 0 },
+    receiver,
+    type: 'alert.firing',
+    message: JSON.stringify(message),
+    transitions: `${partition}-${place}=${alert.id}`,
+    createdAt: clock.now(),
+    attempts: 0,
   })
   await steps.zadd(keys.delivery.deliveriesDue, clock.now(), id)
   const begun = await deps.deliveries.begin(id, clock.now())
@@ -163,7 +166,10 @@ export const EXPLAIN = {
     { name: 'full records', line: 33, on: 'associations.atLimit', warning: { count: 1 }, critical: { count: 50 } },
     { name: 'associations.*', line: 34, on: 'associations.*', warning: { percent: 90 } },
   ],
-  ...{ recoverBelow: 3, for: 0, repeatEveryMs: 86_400_000, firstRun: 'digest' as const },
+  recoverBelow: 3,
+  for: 0,
+  repeatEveryMs: 86_400_000,
+  firstRun: 'digest' as const,
   routes: [{ to: ['ops-mail'] }],
   group: { by: ['rule' as const], waitMs: 30_000, intervalMs: 300_000, max: 200 },
 }
@@ -192,7 +198,9 @@ export async function openWholeFleet(redis: TestRedis) {
     Array.from({ length: 60 }, (_, n) => {
       const state = STATES[n % STATES.length] ?? 'active'
       return {
-        ...{ hubId: 20_000_000 + n * 79, hubDomain: n % 9 === 8 ? '' : `customer-${n}.example.com`, state },
+        hubId: 20_000_000 + n * 79,
+        hubDomain: n % 9 === 8 ? '' : `customer-${n}.example.com`,
+        state,
         ...(state === 'active' ? { refresh: now + n * MINUTE, poll: now + n * 3 * MINUTE, readAt: now - MINUTE } : {}),
       }
     }),
@@ -211,7 +219,10 @@ export async function openWholeFleet(redis: TestRedis) {
   await daemons.report({ ...ops, name: 'ops-2.example.com pid 815', lastSeenAt: now - 400_000 })
   const silence = {
     matchers: [{ name: 'account' as const, value: '1003' }],
-    ...{ author: 'ann', comment: HOSTILE, createdAt: now, endsAt: now + 7_200_000 },
+    author: 'ann',
+    comment: HOSTILE,
+    createdAt: now,
+    endsAt: now + 7_200_000,
   }
   await deps.actions.silence(silence, { name: 'ann', via: 'command' })
   return server

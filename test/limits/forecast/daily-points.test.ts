@@ -48,7 +48,11 @@ describe('the value of a day', () => {
 
   test('is that of each series, under its id, while it exists', () => {
     const type = (usage: number) => ({
-      ...{ metric: 'customProperties.objectType' as const, objectTypeId: 'p1/odd', usage, limit: 10, percent: 10 },
+      metric: 'customProperties.objectType' as const,
+      objectTypeId: 'p1/odd',
+      usage,
+      limit: 10,
+      percent: 10,
     })
     const pair = {
       metric: 'associations.fullest' as const,

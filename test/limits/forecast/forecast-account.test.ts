@@ -33,7 +33,9 @@ async function polledDaily(days: number, read: (n: number, at: number) => Readin
     await pollAccount(store, keys, HUB, at, read(n, at), 7 * UTC_DAY_MS)
   }
   return {
-    ...{ store, keys, deps: services },
+    store,
+    keys,
+    deps: services,
     stored: () => store.get(keys.account(HUB).forecast),
     told: async () => decodeForecasts((await services.polls.read(HUB))?.forecasts ?? ''),
   }

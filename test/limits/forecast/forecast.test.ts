@@ -35,7 +35,10 @@ describe('no growth', () => {
 
 describe('days left', () => {
   const pace = (perDay: number, perDayLow = perDay, perDayHigh = perDay): Forecast => ({
-    ...{ perDay, perDayLow, perDayHigh, scatter: 0 },
+    perDay,
+    perDayLow,
+    perDayHigh,
+    scatter: 0,
   })
 
   test('are what remains by the pace, and by both ends of its range', () => {

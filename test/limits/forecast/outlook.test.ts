@@ -8,7 +8,9 @@ const NOW = 1_763_719_200_000
 const DAY = 86_400_000
 const pace = { perDay: 10, perDayLow: 5, perDayHigh: 20, scatter: 0 }
 const told = (more: Partial<AccountForecasts> = {}): AccountForecasts => ({
-  ...{ at: NOW - DAY, rising: { overall: pace }, tooFew: { 'type/0-1': 3 } },
+  at: NOW - DAY,
+  rising: { overall: pace },
+  tooFew: { 'type/0-1': 3 },
   ...more,
 })
 const series = (usage: number, limit: number | null = 1_000, id = 'overall') => ({ id, usage, limit })

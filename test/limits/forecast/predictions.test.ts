@@ -48,7 +48,10 @@ describe('the predictions of an account', () => {
   const pace = { perDay: 10, perDayLow: 5, perDayHigh: 20, scatter: 0 }
   const follow = (usage: number, given: Partial<Parameters<typeof followPredictions>[1]> = {}, before = {}) =>
     followPredictions(before, {
-      ...{ readings: readings(MADE, properties(usage)), snapshots: [], rising: { overall: pace }, now: MADE },
+      readings: readings(MADE, properties(usage)),
+      snapshots: [],
+      rising: { overall: pace },
+      now: MADE,
       ...given,
     })
 

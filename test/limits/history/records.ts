@@ -63,7 +63,9 @@ const pass = fc.oneof(
   { weight: 1, arbitrary: fc.integer({ min: 1, max: 3 * DAY }) },
 )
 const step = fc.record({
-  ...{ values, pass, afterGap: fc.boolean() },
+  values,
+  pass,
+  afterGap: fc.boolean(),
   align: fc.constantFrom(1, 1, 1, HOUR, DAY),
 })
 

@@ -20,7 +20,7 @@ const scene = fc.record({ polls, keep, later: fc.integer({ min: 0, max: 20 * DAY
     ...one,
     changes: thinOut(one.state, one.changes, at, keep),
   })
-  return { ...{ record, begun, now, keep, thin }, thinned: thin(record), zones: zonesOf(now, keep) }
+  return { record, begun, now, keep, thin, thinned: thin(record), zones: zonesOf(now, keep) }
 })
 
 const check = (property: (one: typeof scene extends fc.Arbitrary<infer T> ? T : never) => void) =>
@@ -99,7 +99,8 @@ describe('a thinned record', () => {
 describe('what is kept', () => {
   const usage = (n: number) => ({ usage: n, limit: 10 })
   const change = (hours: number, was: number, more: Partial<Change> = {}): Change => ({
-    ...{ at: at(hours), before: [['overall', usage(was)]] },
+    at: at(hours),
+    before: [['overall', usage(was)]],
     ...more,
   })
   const thinned = (changes: Change[], now: number, [raw, hourly, daily]: [number, number, number]) =>
@@ -174,7 +175,8 @@ describe('a regular series', () => {
   })
 
   const scene = fc.record({
-    ...{ polls, keep },
+    polls,
+    keep,
     later: fc.integer({ min: 0, max: 20 * DAY }),
     reach: fc.tuple(fc.integer({ min: 0, max: 15 * DAY }), fc.integer({ min: 0, max: 5 * DAY })),
     resolution: fc.constantFrom<Regular>('hourly', 'daily'),
@@ -223,8 +225,10 @@ function snapshotsOf(record: AccountRecord, from: number): Snapshot[] {
     at: change.at,
     ...(change.missingSince === undefined ? {} : { missingSince: change.missingSince }),
     series: Object.entries(standingBefore(record, change.at + 1) ?? {}).map(([id, value]) => ({
-      ...{ metric: 'customProperties.objectType' as const, objectTypeId: id },
-      ...{ ...value, percent: null },
+      metric: 'customProperties.objectType' as const,
+      objectTypeId: id,
+      ...value,
+      percent: null,
     })),
   }))
 }

@@ -74,7 +74,10 @@ describe('automatic pairs without companions', () => {
 
   test('have none of an object type that the account has no more', () => {
     expect(chosen({ types: ['0-1', '0-2'], readings: { '0-1/2-9': reading(1, true) } }).ask).toEqual([
-      ...['0-1/0-1', '0-1/0-2', '0-2/0-1', '0-2/0-2'],
+      '0-1/0-1',
+      '0-1/0-2',
+      '0-2/0-1',
+      '0-2/0-2',
     ])
   })
 })
@@ -146,7 +149,9 @@ describe('automatic pairs with companions', () => {
 
 describe('object types whose targets are asked for', () => {
   const source = (objectTypeId: string, at = true, near = false) => ({
-    ...{ objectTypeId, hasRecordsAtLimit: at, hasRecordsNearLimit: near },
+    objectTypeId,
+    hasRecordsAtLimit: at,
+    hasRecordsNearLimit: near,
   })
   const from = { types: ['0-1', '0-2', '0-3'], readings: new Map(), pairsPerPoll: 20 }
 

@@ -30,8 +30,12 @@ const PAIRS: Pair[] = [
 type All = PollTarget['settings'] & Partial<Watch> & { readings: Readings | undefined; pausedUntil: number }
 const listed = (pairs: Pair[], readings?: Readings): All => ({ ...AUTO, pairs, readings })
 const AUTO: All = {
-  ...{ reports: REPORTS.slice(0, 2), pairs: 'auto', pairsPerPoll: 20, soonestMs: 60_000 },
-  ...{ readings: undefined, pausedUntil: 0 },
+  reports: REPORTS.slice(0, 2),
+  pairs: 'auto',
+  pairsPerPoll: 20,
+  soonestMs: 60_000,
+  readings: undefined,
+  pausedUntil: 0,
 }
 const never = new AbortController().signal
 const pairsOf = (answers: Fetched | undefined) => pairReports(answers?.reports ?? [])
@@ -45,7 +49,10 @@ function worker(does: FakeAnswers = {}, requests = 20, clock = new HandClock()) 
   })
   const paused: [hubId: number, until: number][] = []
   const deps: FetchDeps = {
-    ...{ provider, share: { requests, perMs: 10_000 }, inFlight: new InFlight(64), clock },
+    provider,
+    share: { requests, perMs: 10_000 },
+    inFlight: new InFlight(64),
+    clock,
     stillPolling: () => {},
     pauseCalls: async (hubId, until) => void paused.push([hubId, until]),
   }
@@ -252,8 +259,11 @@ describe('with automatic pairs', () => {
     expect(names(provider.calls)).toEqual([
       'customProperties',
       'associationSources',
-      ...['associationTargets 0-1', 'associationTargets 2-7'],
-      ...['associations 0-1 2-7', 'associations 2-7 0-2', 'associations 2-7 2-7'],
+      'associationTargets 0-1',
+      'associationTargets 2-7',
+      'associations 0-1 2-7',
+      'associations 2-7 0-2',
+      'associations 2-7 2-7',
     ])
     expect([...pairsOf(fetched).keys()]).toEqual(['0-1/2-7', '2-7/0-2', '2-7/2-7'])
     expect(ownOf(fetched)).toEqual(readBody('customProperties', report))
@@ -295,8 +305,12 @@ describe('with automatic pairs', () => {
       const second = await fetch(asked)
       expect(names(provider.calls)).toEqual([
         'customProperties',
-        ...['associations 2-7 0-1', 'associations 2-7 0-2', 'associations 2-7 2-7'],
-        ...['associations 0-1 0-1', 'associations 0-1 0-2', 'associations 0-1 2-7'],
+        'associations 2-7 0-1',
+        'associations 2-7 0-2',
+        'associations 2-7 2-7',
+        'associations 0-1 0-1',
+        'associations 0-1 0-2',
+        'associations 0-1 2-7',
       ])
       expect(second?.companionsAwayUntil).toBeUndefined()
       // Those whose turn it was not stay as they were.

@@ -30,8 +30,15 @@ const EARLY: PollTurn = { regularAt: 2 * NOW, because: { is: 'failed' } }
 /** A poll of an account that is far from everything and has not moved for ever. */
 function found(more: Partial<PollFindings> = {}): PollFindings {
   return {
-    ...{ hubId: 123, at: NOW, everyMs: DAY, soonestMs: 5 * MINUTE, isFirst: false, turn: undefined, changedAt: null },
-    ...{ series: [series(100)], boundaries: new Map([['overall', [enter(80), enter(95, 'critical')]]]) },
+    hubId: 123,
+    at: NOW,
+    everyMs: DAY,
+    soonestMs: 5 * MINUTE,
+    isFirst: false,
+    turn: undefined,
+    changedAt: null,
+    series: [series(100)],
+    boundaries: new Map([['overall', [enter(80), enter(95, 'critical')]]]),
     growth: new Map(),
     ...more,
   }
@@ -93,8 +100,15 @@ describe('an account near a threshold', () => {
 
   test('is told with what it is near to', () => {
     expect(at(780).because).toEqual({
-      ...{ is: 'near', series: 'overall', usage: 780, limit: 1_000 },
-      ...{ level: 'warning', move: 'enter', asks: 'percent', of: 80, since: NOW },
+      is: 'near',
+      series: 'overall',
+      usage: 780,
+      limit: 1_000,
+      level: 'warning',
+      move: 'enter',
+      asks: 'percent',
+      of: 80,
+      since: NOW,
     })
   })
 
@@ -196,7 +210,12 @@ describe('whatever a poll found, the next one', () => {
         const soonestMs = everyMs * soonestShare
         const plan = planPoll(
           found({
-            ...{ hubId, everyMs, soonestMs, turn, isFirst, series: [series(one.usage)] },
+            hubId,
+            everyMs,
+            soonestMs,
+            turn,
+            isFirst,
+            series: [series(one.usage)],
             growth: new Map([['overall', one.perDay]]),
             changedAt: one.changedAgo === null ? null : NOW - one.changedAgo,
           }),

@@ -7,7 +7,10 @@ import { associations, fetched as heard, properties, readings } from '../reports
 
 const NOW = 1_763_719_200_000
 const failure = (kind: FailureClass, scopes?: string[]): ProviderFailure => ({
-  ...{ class: kind, code: kind, message: `it is ${kind}`, status: 400 },
+  class: kind,
+  code: kind,
+  message: `it is ${kind}`,
+  status: 400,
   ...(scopes === undefined ? {} : { scopes }),
 })
 const NEW: PollRecord = { failing: undefined, blocked: undefined }
@@ -40,11 +43,15 @@ describe('what a poll says of its account', () => {
     const outcome = outcomeOf(fetched(READ, failure('transient')))
     expect(outcome).toMatchObject({ readAnything: true, failures: [{ class: 'transient' }] })
     expect(troublesAfter(NEW, outcome, NOW)).toEqual({
-      ...{ failing: { count: 1, reason: 'it is transient', at: NOW, since: NOW }, blocked: undefined },
+      failing: { count: 1, reason: 'it is transient', at: NOW, since: NOW },
+      blocked: undefined,
     })
     const before = { ...NEW, failing: failing(6, NOW - 9) }
     expect(troublesAfter(before, outcomeOf(fetched(failure('transient'))), NOW).failing).toEqual({
-      ...{ count: 7, reason: 'it is transient', at: NOW, since: NOW - 9 },
+      count: 7,
+      reason: 'it is transient',
+      at: NOW,
+      since: NOW - 9,
     })
   })
 
@@ -66,11 +73,15 @@ describe('what a poll says of its account', () => {
       fetched(failure('forbidden', ['contacts']), failure('forbidden', ['contacts', 'x y <b>'])),
     )
     expect(outcome).toEqual({
-      ...{ readAnything: false, readAll: false, failures: [], lacking: [] },
+      readAnything: false,
+      readAll: false,
+      failures: [],
+      lacking: [],
       refused: { what: ['custom properties', 'associations'], scopes: ['contacts'] },
     })
     expect(troublesAfter({ ...NEW, failing: failing(1, NOW - 5) }, outcome, NOW)).toEqual({
-      ...{ failing: undefined, blocked: { what: 'all', since: NOW, scopes: ['contacts'] } },
+      failing: undefined,
+      blocked: { what: 'all', since: NOW, scopes: ['contacts'] },
     })
     const known = { ...NEW, blocked: blocked(NOW - 7) }
     const part = outcomeOf(fetched(failure('forbidden'), PAIR))

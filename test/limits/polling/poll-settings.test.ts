@@ -7,8 +7,11 @@ const ALIKE = { reports: REPORTS, pairsPerPoll: 20 }
 const MINUTE = 60_000
 const CONTACTS = [{ from: '0-1', to: '0-2' }]
 const SETTINGS: PollSettings = {
-  ...{ every: 15 * MINUTE, soonest: 5 * MINUTE, reports: REPORTS.map(({ name }) => name) },
-  ...{ associations: CONTACTS, pairsPerPoll: 20 },
+  every: 15 * MINUTE,
+  soonest: 5 * MINUTE,
+  reports: REPORTS.map(({ name }) => name),
+  associations: CONTACTS,
+  pairsPerPoll: 20,
   accounts: [
     { match: { tag: [{ name: 'vip', accounts: ['7', '*.example.com'] }] }, every: 4 * MINUTE },
     { match: { account: ['7', '8'] }, soonest: MINUTE, associations: [] },

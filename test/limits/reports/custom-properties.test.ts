@@ -8,8 +8,12 @@ const WHOLE = properties(960, 1_000, { '0-1': [123, 500], '2-77': [4, 500] })
 const [FIRST, SECOND] = WHOLE.byObjectType
 const OVERALL = { metric: 'customProperties.overall', usage: 960, limit: 1_000, reported: 0 }
 const typeRead = (objectTypeId: string, usage: number) => ({
-  ...{ metric: 'customProperties.objectType', objectTypeId, label: `Things of ${objectTypeId}` },
-  ...{ usage, limit: 500, reported: 0 },
+  metric: 'customProperties.objectType',
+  objectTypeId,
+  label: `Things of ${objectTypeId}`,
+  usage,
+  limit: 500,
+  reported: 0,
 })
 const [FIRST_READ, SECOND_READ] = [typeRead('0-1', 123), typeRead('2-77', 4)]
 
@@ -89,7 +93,8 @@ describe('odd', () => {
     ['whose usage is below 0', withFirst({ usage: -1 }).byObjectType, 'byObjectType[0].usage is the number -1'],
   ])('an object type %s is left out, and the others stay', (_, byObjectType, gap) => {
     expect(read({ ...WHOLE, byObjectType })).toEqual({
-      ...{ values: [OVERALL, SECOND_READ], isPartial: true },
+      values: [OVERALL, SECOND_READ],
+      isPartial: true,
       gaps: [expect.stringContaining(gap)],
     })
   })

@@ -8,7 +8,9 @@ import { readBody } from '../reports.ts'
 const numbers = (usage: number, limit: number) => ({ usage, limit, percentage: (usage * 100) / limit })
 const type = (objectTypeId: string, pluralLabel: string) => ({ objectTypeId, singularLabel: 'One', pluralLabel })
 const overall = (usage: number, limit: number) => ({
-  ...{ overallLimit: limit, overallUsage: usage, overallPercentage: (usage * 100) / limit },
+  overallLimit: limit,
+  overallUsage: usage,
+  overallPercentage: (usage * 100) / limit,
 })
 const byOrigin = {
   hubspotDefinedObjectTypes: [
@@ -26,8 +28,11 @@ const ANSWERS: Record<string, { body: object; series: string[] }> = {
   },
   associations: {
     body: {
-      ...{ limit: 500, totalRecordsAtLimit: 1, totalRecordsNearLimit: 0 },
-      ...{ atLimitFromRecordSamples: [{ label: 'Acme', objectId: 1 }], nearLimitFromRecordSamples: [] },
+      limit: 500,
+      totalRecordsAtLimit: 1,
+      totalRecordsNearLimit: 0,
+      atLimitFromRecordSamples: [{ label: 'Acme', objectId: 1 }],
+      nearLimitFromRecordSamples: [],
     },
     series: ['at/0-1/0-2 1/0 ', 'near/0-1/0-2 0/0 ', 'fullest/0-1/0-2 500/500 '],
   },
@@ -35,7 +40,9 @@ const ANSWERS: Record<string, { body: object; series: string[] }> = {
     body: {
       results: [
         {
-          ...{ fromObjectType: type('0-1', 'Contacts'), toObjectType: type('2-77', 'Projects'), allLabels: ['a'] },
+          fromObjectType: type('0-1', 'Contacts'),
+          toObjectType: type('2-77', 'Projects'),
+          allLabels: ['a'],
           ...numbers(1, 50),
         },
       ],
@@ -123,7 +130,9 @@ test('pairs of labels whose ends can’t be told, or would pass for another pair
 
 test('a pair of labels that can’t be read is no pair that is gone, and however many those are, they have a bound', () => {
   const pair = (to: string) => ({
-    ...{ fromObjectType: type('0-1', 'Contacts'), toObjectType: type(to, 'Projects'), allLabels: [] },
+    fromObjectType: type('0-1', 'Contacts'),
+    toObjectType: type(to, 'Projects'),
+    allLabels: [],
     ...numbers(1, 9),
   })
   const poll = (before: Readings | undefined, at: number, results: object[]) =>

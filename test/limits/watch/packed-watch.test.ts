@@ -10,7 +10,8 @@ const NOW = 1_763_719_200_000
 
 /** What can be told of it: `readings` as text. */
 const told = ({ watch, readings, isInterrupted }: StoredWatch) => ({
-  ...{ watch, isInterrupted },
+  watch,
+  isInterrupted,
   readings: readings?.toString('hex'),
 })
 
@@ -75,7 +76,10 @@ describe('what polls know of an account, packed', () => {
   test('is small: an account at rest has one line of less than 400 bytes', () => {
     const atRest: Watch = {
       ...NEW_WATCH,
-      ...{ polledAt: NOW, changedAt: NOW, hasAlerts: true, calls: [[NOW, 3]] },
+      polledAt: NOW,
+      changedAt: NOW,
+      hasAlerts: true,
+      calls: [[NOW, 3]],
       turn: { regularAt: NOW, because: { is: 'still' } },
       bucket: { refused: 0, lastSeen: { used: 10, of: 110, intervalMs: 10_000, at: NOW } },
       seen: { answers: '123456'.repeat(4), records: '123456'.repeat(4), judged: '12345678' },
@@ -88,7 +92,12 @@ describe('a mark', () => {
   const seen = { answers: 'a', records: 'c', judged: 'd' }
   const troubled: Watch = {
     ...NEW_WATCH,
-    ...{ polledAt: NOW, changedAt: NOW - 5, typesLeftOut: 3, allPairsRead: true, hasAlerts: true, seen },
+    polledAt: NOW,
+    changedAt: NOW - 5,
+    typesLeftOut: 3,
+    allPairsRead: true,
+    hasAlerts: true,
+    seen,
     turn: { regularAt: NOW, because: { is: 'failed' } },
     failing: { count: 2, reason: 'away', at: NOW, since: NOW - 9 },
     blocked: { what: 'part', since: NOW - 9, scopes: ['oauth'] },

@@ -90,7 +90,11 @@ describe('the breaker', () => {
   ] as const)('opens for %s in a fleet of %i after %i accounts, and not before', (cause, fleet, count) => {
     expect(afterFailures(cause, count - 1, fleet)).toMatchObject({ is: 'closed', cause: null })
     expect(afterFailures(cause, count, fleet)).toMatchObject({
-      ...{ is: 'open', cause, since: NOW, probeAt: NOW + 5 * SECOND, probes: 0 },
+      is: 'open',
+      cause,
+      since: NOW,
+      probeAt: NOW + 5 * SECOND,
+      probes: 0,
       detail: OF_CAUSE[cause].message,
     })
   })

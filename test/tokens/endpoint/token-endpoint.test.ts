@@ -32,7 +32,10 @@ function installation(more: Partial<EndpointDeps> = {}) {
   const daemon = (of: Partial<EndpointDeps> = {}) =>
     openEndpoint(redis.store, keys, clock, { announce, ...more, ...of })
   return {
-    ...{ keys, clock, daemon, one: daemon() },
+    keys,
+    clock,
+    daemon,
+    one: daemon(),
     state: async (): Promise<EndpointState> => JSON.parse((await redis.store.get(keys.endpoint)) ?? 'null'),
     outbox: () => outboxOf(redis.store, keys, 0),
     fleetAlerts: () => redis.store.hgetall(keys.account(0).alerts),

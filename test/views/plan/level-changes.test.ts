@@ -17,7 +17,11 @@ function rulesWith(warning: number, critical: number, recoverBelow = 3): RuleSet
         critical: { percent: critical },
       },
     ],
-    ...{ recoverBelow, for: 3, repeatEveryMs: 86_400_000, firstRun: 'digest', routes: [] },
+    recoverBelow,
+    for: 3,
+    repeatEveryMs: 86_400_000,
+    firstRun: 'digest',
+    routes: [],
     group: { by: ['rule'], waitMs: 30_000, intervalMs: 300_000, max: 200 },
   }
 }
@@ -34,7 +38,9 @@ const account = fc
     minLength: 1,
   })
   .map((all) => ({
-    ...{ hubId: 1, hubDomain: 'acme.example.com', series: all.map(({ usage }, n) => typeAt(n, usage)) },
+    hubId: 1,
+    hubDomain: 'acme.example.com',
+    series: all.map(({ usage }, n) => typeAt(n, usage)),
     states: Object.fromEntries(
       all.flatMap(({ level }, n) =>
         level === 'ok'

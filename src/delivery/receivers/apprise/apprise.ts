@@ -29,7 +29,10 @@ export const apprise = {
   settings: appriseSettings,
   create: ({ url, template }, context) =>
     createBodyReceiver(context, {
-      ...{ type: 'apprise', template, bodyOf: appriseBody, texts: { mostBytes: MOST_CHARACTERS } },
+      type: 'apprise',
+      template,
+      bodyOf: appriseBody,
+      texts: { mostBytes: MOST_CHARACTERS },
       post: createPost({ name: context.receiver, proxyFor: context.proxyFor, url }, readApprise),
     }),
   reach: reachAddress,

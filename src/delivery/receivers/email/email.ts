@@ -92,18 +92,17 @@ export const email = {
     const textsOf = messageTemplate(template, { escapeField: escapeLinks(home), mostBytes: MOST_OWN_BODY })
     const contextFor = (shown: MailLinks) => ({ receiver, home: shown.isForCustomer ? '' : home, links: shown })
     return createEmailReceiver({
-      ...{
-        name: receiver,
-        ehlo: settings.name ?? ehloName(home),
-        ...loginOf(settings, proxyFor),
-        smtp,
-        from,
-        to: to === 'account' ? to : [...to],
-        links,
-      },
+      name: receiver,
+      ehlo: settings.name ?? ehloName(home),
+      ...loginOf(settings, proxyFor),
+      smtp,
+      from,
+      to: to === 'account' ? to : [...to],
+      links,
       ...(addresseeOf !== undefined && { addresseeOf }),
       textsFor: (message, shown) => textsOf(messageFor(message, shown), contextFor(shown)),
-      ...{ tls: mailEncryption(settings), timeoutMs: TIMEOUT_MS },
+      tls: mailEncryption(settings),
+      timeoutMs: TIMEOUT_MS,
     })
   },
   reach: reachMailServer,

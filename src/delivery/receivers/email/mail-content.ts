@@ -63,7 +63,8 @@ export function mailContent(given: Message, now: number, links: MailLinks, texts
     ...(data.changed !== undefined && { changes: describeChanges(data.changed) }),
     ...(summary !== undefined && { summary }),
     overview: summary === undefined || rows.length > 0 ? [] : overviewOf(listed),
-    ...{ sections: listed.slice(0, whole), rows },
+    sections: listed.slice(0, whole),
+    rows,
     ...(data.truncated > 0 && {
       omitted: `${countOf(data.truncated, 'more alert')} not shown.${links.isForCustomer ? '' : ' All open alerts: plimsoll alerts list'}`,
     }),

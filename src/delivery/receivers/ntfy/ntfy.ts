@@ -32,7 +32,9 @@ export const ntfy = {
   settings: ntfySettings,
   create: ({ url, topic, token, template }, context) =>
     createBodyReceiver(context, {
-      ...{ type: 'ntfy', template, texts: { mostBytes: MOST_BYTES - 1 } },
+      type: 'ntfy',
+      template,
+      texts: { mostBytes: MOST_BYTES - 1 },
       post: {
         ...createPost(
           {

@@ -97,7 +97,7 @@ function createPagerDuty({ url, routingKey, template }: PagerDutySettings, conte
     }
   }
 
-  return { ...{ name: context.receiver, type: 'pagerduty', ...asIs }, send, show }
+  return { name: context.receiver, type: 'pagerduty', ...asIs, send, show }
 }
 
 /**

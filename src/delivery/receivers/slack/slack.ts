@@ -19,7 +19,9 @@ export const slack = {
   settings: slackSettings,
   create: ({ url, template }, context) =>
     createBodyReceiver(context, {
-      ...{ type: 'slack', template, bodyOf: slackBody },
+      type: 'slack',
+      template,
+      bodyOf: slackBody,
       post: createPost({ name: context.receiver, proxyFor: context.proxyFor, url }, readSlack),
       texts: { escapeField: (text) => escaped(escapeMarkup(context.home)(text)), mostBytes: MOST_TEXT },
     }),

@@ -34,7 +34,9 @@ export const teams = {
   settings: teamsSettings,
   create: ({ url, template }, context) =>
     createBodyReceiver(context, {
-      ...{ type: 'teams', template, bodyOf: teamsBody },
+      type: 'teams',
+      template,
+      bodyOf: teamsBody,
       post: createPost({ name: context.receiver, proxyFor: context.proxyFor, url }, readTeams),
       texts: { escapeField: escapeMarkup(context.home), mostBytes: MOST_OWN_BODY },
     }),
@@ -85,7 +87,10 @@ export function teamsBody(message: Message, { home, links = {} }: BodyContext, t
 function cardOf(fallbackText: string, body: object[], actions: readonly Action[]): string {
   const content = {
     $schema: 'http://adaptivecards.io/schemas/adaptive-card.json',
-    ...{ type: 'AdaptiveCard', version: '1.2', fallbackText, body },
+    type: 'AdaptiveCard',
+    version: '1.2',
+    fallbackText,
+    body,
     actions: actions.map(({ name, url }) => ({ type: 'Action.OpenUrl', title: name, url })),
     msteams: { width: 'full' },
   }

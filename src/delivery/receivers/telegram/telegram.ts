@@ -71,7 +71,10 @@ function createTelegram({ url, botToken, chat, template }: TelegramSettings, con
   }
 
   return createBodyReceiver(context, {
-    ...{ type: 'telegram', template, post: { ...asIs, post: follow }, texts: { mostBytes: MOST_OWN_BODY } },
+    type: 'telegram',
+    template,
+    post: { ...asIs, post: follow },
+    texts: { mostBytes: MOST_OWN_BODY },
     bodyOf: (...shown) => telegramBody(current, ...shown),
   })
 }

@@ -36,7 +36,9 @@ export function createWebhookReceiver(options: WebhookOptions): ShownReceiver {
   const keys = options.secrets.map(signingKey)
   const more = Object.entries(options.headers ?? {}).map(([header, value]) => [header.toLowerCase(), value.reveal()])
   return {
-    ...{ name, type: 'webhook', ...asIs },
+    name,
+    type: 'webhook',
+    ...asIs,
     async send({ id, message, now }, signal) {
       const body = orFault(() => bodyOf(message))
       if (body instanceof TemplateFault) return { outcome: 'refuse', reason: `its payload ${body.message}` }

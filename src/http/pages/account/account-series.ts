@@ -103,14 +103,21 @@ export function accountSeries(
     return { id: series.id, title: seriesName(series), name: series, current: series, explained: one, level }
   })
   return {
-    ...{ hubId: account.hubId, range, now, timeline, current },
+    hubId: account.hubId,
+    range,
+    now,
+    timeline,
+    current,
     dataOf: ({ id, name, current: read, explained: one }, slotMs = usualSlotMs) => {
       const rule = ruleFor(rules, account, name)
       const levels = rule?.off === true ? undefined : rule
       return {
         track: thinned(trackOf(timeline, gaps, id, span), slotMs),
         gaps: visible,
-        ...{ from: span.from, now, unit: unitOf(name), marks: one === undefined ? [] : marksOf(one) },
+        from: span.from,
+        now,
+        unit: unitOf(name),
+        marks: one === undefined ? [] : marksOf(one),
         levels: { warning: levelOf(levels, 'warning', name), critical: levelOf(levels, 'critical', name) },
         forecast: read?.forecast ?? null,
       }
@@ -160,7 +167,10 @@ function marksOf({ transitions, state, since, acknowledged }: ExplainedSeries): 
 /** Alerts by their consequence, then series that are full within a month, then the fullest; records at their limit are full. */
 export function nearestFirst(series: readonly ShownSeries[]): ShownSeries[] {
   const ranked = ({ level = 'warning', name, current }: ShownSeries): Ranked => ({
-    ...{ kind: 'limit', level, series: name, usage: current?.usage ?? 0 },
+    kind: 'limit',
+    level,
+    series: name,
+    usage: current?.usage ?? 0,
     ...(current?.percent == null ? {} : { percent: current.percent }),
     ...(current?.daysLeft == null ? {} : { daysLeft: current.daysLeft }),
   })

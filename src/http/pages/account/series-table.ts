@@ -132,18 +132,21 @@ function alertOf({ state, open, isOld, current }: Row, now: number): Html {
 }
 
 const LOOK: Readonly<Record<ExplainedAlert['state'], string>> = {
-  ...{
-    critical: 'critical',
-    warning: 'warning',
-    pending: 'warning',
-    failing: 'warning',
-    ok: 'good',
-    unknown: 'off',
-    off: 'off',
-  },
+  critical: 'critical',
+  warning: 'warning',
+  pending: 'warning',
+  failing: 'warning',
+  ok: 'good',
+  unknown: 'off',
+  off: 'off',
 }
 const STATE_WORDS: Readonly<Record<ExplainedAlert['state'], string>> = {
-  ...{ critical: 'critical', warning: 'warning', pending: 'pending', failing: 'failing', ok: 'ok', unknown: 'unknown' },
+  critical: 'critical',
+  warning: 'warning',
+  pending: 'pending',
+  failing: 'failing',
+  ok: 'ok',
+  unknown: 'unknown',
   off: 'not watched',
 }
 

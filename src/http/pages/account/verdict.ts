@@ -17,7 +17,12 @@ const NAMES: Readonly<Record<VerdictLevel, string>> = {
 }
 
 const LOOK: Readonly<Record<VerdictLevel, string>> = {
-  ...{ critical: 'critical', warning: 'warning', ok: 'good', unknown: 'off', handled: 'off', none: 'off' },
+  critical: 'critical',
+  warning: 'warning',
+  ok: 'good',
+  unknown: 'off',
+  handled: 'off',
+  none: 'off',
 }
 
 /** How an account is, a line for each finding; `reconnect` is offered where that helps. */

@@ -125,7 +125,10 @@ async function silence({ actions, clock }: WebDeps, chosen: readonly Chosen[], f
 function matchersOf({ hubId, field, state }: OpenState): Matcher[] {
   const series = parseSeriesId(field)
   return matchersFor({
-    ...{ hubId: hubId === NO_ACCOUNT ? null : hubId, kind: kindOf(hubId, field), rule: state.rule, level: state.level },
+    hubId: hubId === NO_ACCOUNT ? null : hubId,
+    kind: kindOf(hubId, field),
+    rule: state.rule,
+    level: state.level,
     ...(series === undefined ? {} : { series }),
   })
 }

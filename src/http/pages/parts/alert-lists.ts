@@ -83,7 +83,10 @@ export function alertTable(
     'Open alerts',
     [
       choose && 'Choose',
-      ...['Level', 'What', 'Usage', 'Since'],
+      'Level',
+      'What',
+      'Usage',
+      'Since',
       anySilenced && 'Silenced',
       anyAcknowledged && 'Acknowledged',
       mayWrite && 'To do',

@@ -22,7 +22,9 @@ export function attemptTable(
     'When',
     attempts.map((one) => ({
       at: when(one.at === null ? null : Date.parse(one.at), now),
-      ...{ id: one.id, receiver: one.receiver, type: one.type },
+      id: one.id,
+      receiver: one.receiver,
+      type: one.type,
       outcome: badge(LOOK[one.outcome] ?? 'off', one.outcome),
       details: [
         ['Attempt', String(one.attempt)],
@@ -64,7 +66,8 @@ export function deliveryTable(
       const facts = row.details.flatMap(([name, value]) => (value === undefined ? [] : [html`${name}: ${value}<br>`]))
       const details = [...others.map((line) => html`${line}<br>`), ...facts]
       return [
-        ...[row.at, html`<span class="whole">${row.receiver}</span>`],
+        row.at,
+        html`<span class="whole">${row.receiver}</span>`,
         html`<span title="${row.id}">${first}</span>`,
         details.length === 0
           ? row.outcome

@@ -110,7 +110,9 @@ describe.each(LOOKS)('on a $device, $colorScheme', (look) => {
   test('what there is to do is large enough for a thumb', async () => {
     const { links } = await show('critical', window, look)
     expect(links.map(({ href }) => new URL(href).pathname)).toEqual([
-      ...['/alerts/a-1', '/acknowledge/a-1', '/silences/new'],
+      '/alerts/a-1',
+      '/acknowledge/a-1',
+      '/silences/new',
     ])
     for (const { height } of links) expect(height).toBeGreaterThanOrEqual(42)
   })

@@ -89,8 +89,10 @@ ${alerts.map(({ x, mark }) => html`<svg x="${percent(x)}" overflow="visible"><ti
 
 /** Their shapes differ, for readers who do not see their colors apart. */
 const FLAG = {
-  ...{ critical: 'M-6-12h12l-6 11z', warning: 'M-6-1h12l-6-11z' },
-  ...{ resolved: 'M-6-6l6-6l6 6l-6 6z', acknowledged: 'M-5-11h10v10h-10z' },
+  critical: 'M-6-12h12l-6 11z',
+  warning: 'M-6-1h12l-6-11z',
+  resolved: 'M-6-6l6-6l6 6l-6 6z',
+  acknowledged: 'M-5-11h10v10h-10z',
 } as const
 
 /** Legend of the lines, with their numbers now. */

@@ -61,7 +61,9 @@ export function geometryOf(data: ChartData, height: number): Geometry {
   const last = stands.at(-1)
   const line = (boundAt: (limit: number | null) => number | undefined) => boundLine(stands, boundAt, frame)
   return {
-    ...{ height, low, x },
+    height,
+    low,
+    x,
     usage: data.track.map((run) => runPath(run, frame)).join(''),
     limit: line((limit) => limit ?? undefined),
     warning: line((limit) => thresholdUsage(data.levels.warning, limit)),
@@ -102,7 +104,10 @@ function frameOf({ from: asked, now, levels, forecast }: ChartData, stands: read
   const until = now + aheadMs(now - from, forecast)
   const clamped = (share: number) => Math.min(1, Math.max(0, share))
   return {
-    ...{ low, high, from, until },
+    low,
+    high,
+    from,
+    until,
     x: (at) => round(clamped((at - from) / (until - from)) * WIDTH),
     y: (value) => round((1 - clamped((value - low) / (high - low))) * height),
   }
