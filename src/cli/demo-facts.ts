@@ -43,7 +43,8 @@ export async function gatherFacts(
   ])
   const refreshes = journal.filter((entry) => entry.grant === 'refresh_token' && entry.status === 200)
   const polls = journal.filter((entry) => entry.endpoint === EVERY_POLL && entry.status === 200)
-  const deleted = journal.filter((entry) => entry.endpoint === 'delete' && entry.status === 204)
+  // 204 in v1, 200 in dated versions.
+  const deleted = journal.filter((entry) => entry.endpoint === 'delete' && entry.status < 300)
   const live = items.filter(({ state }) => state !== 'uninstalling' && state !== 'uninstalled')
   return {
     accounts: items.length,
