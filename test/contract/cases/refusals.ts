@@ -236,7 +236,9 @@ export const wire: ContractCase[] = [
         ['{}', /^[A-Za-z_]+ is .*: expected /],
       ]
       for (const [body, message] of bodies) {
-        expect(bad(await meeting(contract, endpoint, { status: 200, body }))).toEqual({
+        // `unread` of the token endpoint: kept, because it may hold tokens.
+        const { unread: _, ...failure } = bad(await meeting(contract, endpoint, { status: 200, body }))
+        expect(failure).toEqual({
           class: 'transient',
           code: body.startsWith('<') ? 'intermediary' : 'unreadable',
           message: expect.stringMatching(message),
