@@ -55,7 +55,7 @@ export default defineConfig({
           exclude: [...whole, ...apart],
           maxWorkers: 4,
           globalSetup: 'test/support/redis-per-worker.ts',
-          env: { PLIMSOLL_SEEDS: '12' },
+          env: { PLIMSOLL_SEEDS: '6' },
           // The files of a worker load the sources once.
           isolate: false,
         },
