@@ -42,12 +42,12 @@ export interface ConnectDeps extends ParkDeps {
   announce: TokenAnnouncer
   announceScopes: ScopesAnnouncer
   settings: RefreshSettings
+  dataDir: string
 }
 
 export interface CodeDeps extends ConnectDeps {
   /** The door to the provider's token endpoint. */
   endpoint: Pick<TokenEndpoint, 'sendCode'>
-  dataDir: string
 }
 
 export type ConnectOutcome =
@@ -87,12 +87,10 @@ export async function connectWithCode(
   })
   if (sent.is === 'closed') return { is: 'waits', until: sent.until }
   const { sentAt, answer } = sent
-  if (!answer.ok && answer.failure.unread !== undefined) {
-    const kept = keepUnread(deps, deps.dataDir, { ...answer.failure.unread, holder: id, only })
-    const { message: reason } = answer.failure
-    deps.log.error({ code: 'install.unreadable', reason }, `the provider's answer to a code could not be read; ${kept}`)
+  if (!answer.ok) {
+    keepUnreadGrant(deps, answer.failure, id, only)
+    return { is: 'failed', step: 'token', failure: answer.failure }
   }
-  if (!answer.ok) return { is: 'failed', step: 'token', failure: answer.failure }
   const { refreshToken, owner } = answer.value
   if (refreshToken === undefined) {
     const message = 'refresh_token is missing in the answer: without it the account cannot be kept'
@@ -197,7 +195,10 @@ export async function connectWithRefreshToken(
 ): Promise<ConnectOutcome> {
   const sentAt = deps.clock.now()
   const answer = await deps.provider.refresh(refreshToken)
-  if (!answer.ok) return { is: 'failed', step: 'token', failure: answer.failure }
+  if (!answer.ok) {
+    keepUnreadGrant(deps, answer.failure, newGrantId(), undefined)
+    return { is: 'failed', step: 'token', failure: answer.failure }
+  }
   const latest = answer.value.refreshToken ?? refreshToken
   const grant = grantOf(answer.value, latest, sentAt)
   const inHand = grantToStore({ id: newGrantId(), ...grant, grantedAt: sentAt, only: undefined })
@@ -216,6 +217,18 @@ export async function connectWithRefreshToken(
     },
   )
   return connecting as Promise<ConnectOutcome> // Any account will do.
+}
+
+/** An answer with tokens that could not be read is sealed: a version that can read it goes on with the install. */
+export function keepUnreadGrant(
+  deps: Pick<ConnectDeps, 'vault' | 'log' | 'dataDir'>,
+  { unread, message: reason }: ProviderFailure,
+  id: string,
+  only: number | undefined,
+): void {
+  if (unread === undefined) return
+  const kept = keepUnread(deps, deps.dataDir, { ...unread, holder: id, only })
+  deps.log.error({ code: 'install.unreadable', reason }, `the provider's answer with tokens could not be read; ${kept}`)
 }
 
 type GrantTokens = Pick<Grant, 'accessToken' | 'refreshToken' | 'previous' | 'times'>
@@ -343,11 +356,8 @@ interface Unproved {
  * Another grant was stored since this one was given, and either may be the newer one: the provider takes no refresh token of
  * the older one. A refusal counts when it comes twice.
  */
-async function proveAlive(
-  { provider, clock }: ConnectDeps,
-  refreshToken: Secret,
-  times: TokenTimes,
-): Promise<GrantTokens | Unproved> {
+async function proveAlive(deps: ConnectDeps, refreshToken: Secret, times: TokenTimes): Promise<GrantTokens | Unproved> {
+  const { provider, clock } = deps
   let [refusals, sentAt] = [0, 0]
   const result = await askPatiently(
     clock,
@@ -357,8 +367,9 @@ async function proveAlive(
       if (!result.ok && result.failure.class === 'rejected') refusals++
       return result
     },
-    (failure) => failure.class === 'transient' || refusals === 1,
+    (failure) => (failure.class === 'transient' && failure.unread === undefined) || refusals === 1,
   )
+  if (!result.ok) keepUnreadGrant(deps, result.failure, newGrantId(), undefined)
   if (result.ok) return grantOf(result.value, result.value.refreshToken ?? refreshToken, sentAt, times)
   return { is: refusals > 1 ? 'over' : 'unknown', failure: result.failure }
 }

@@ -6,7 +6,7 @@ import type { Secret } from '../runtime/secret.ts'
 import type { TokenEndpoint } from '../tokens/endpoint/token-endpoint.ts'
 import { forgetGrant, keepGrant, noteOfGrant, type ParkedGrant, planGrant, readGrant } from '../tokens/parked-grants.ts'
 import { openToken } from '../tokens/vault.ts'
-import { type ConnectDeps, connectGrant, grantOf } from './connect-account.ts'
+import { type ConnectDeps, connectGrant, grantOf, keepUnreadGrant } from './connect-account.ts'
 import { askIdentity } from './identity.ts'
 import { liveHubIds } from './registry.ts'
 
@@ -102,6 +102,7 @@ async function withLastingToken(deps: FinishDeps, grant: ParkedGrant): Promise<P
   const sentAt = clock.now()
   const answer = await provider.refresh(grant.refreshToken)
   if (!answer.ok) {
+    keepUnreadGrant(deps, answer.failure, grant.id, grant.only)
     await endpoint.failed(NO_ACCOUNT, answer.failure, true)
     return answer.failure
   }

@@ -2,7 +2,7 @@ import { existsSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { connectWithCode } from '../../src/accounts/connect-account.ts'
+import { connectWithCode, connectWithRefreshToken } from '../../src/accounts/connect-account.ts'
 import { accountJobs, refreshNow } from '../../src/app/account-jobs.ts'
 import { createProviderClient } from '../../src/provider/client.ts'
 import { Secret } from '../../src/runtime/secret.ts'
@@ -331,24 +331,32 @@ describe('an answer with new tokens that can not be read', () => {
   })
 })
 
-test('an answer to a code that can not be read is kept sealed, and a version that can read it goes on with it', async () => {
-  const { w, far } = await fleetOf(0)
-  const tokens = JSON.stringify({ access_token: 'access-9', refresh_token: 'refresh-9', expires_in: 1_800 })
-  far.answer = raw(200, Buffer.from(tokens).toString('base64'))
-  const outcome = await connectWithCode(w.services, new Secret('code-1'))
-  expect(outcome).toMatchObject({ is: 'failed', step: 'token', failure: { class: 'transient' } })
-  const [unread] = readUnread(w.services.vault, w.config.dataDir)
-  if (unread?.kept === undefined) throw new Error('not kept')
-  const line = w.logged.lines().find(({ code }) => code === 'install.unreadable')
-  expect(line?.msg).toContain(`it is kept sealed in ${unread.file}`)
-  expect(`${readFileSync(unread.file, 'latin1')}${w.logged.text()}`).not.toMatch(/refresh-9|access-9|code-1/)
+test.each([
+  ['a code', (w: World) => connectWithCode(w.services, new Secret('code-1'))],
+  [
+    'a refresh token that is brought in',
+    (w: World) => connectWithRefreshToken(w.services, new Secret('old-1'), () => {}),
+  ],
+])(
+  'an answer to %s that can not be read is kept sealed, and a version that can read it goes on with it',
+  async (_, connect) => {
+    const { w, far } = await fleetOf(0)
+    const tokens = JSON.stringify({ access_token: 'access-9', refresh_token: 'refresh-9', expires_in: 1_800 })
+    far.answer = raw(200, Buffer.from(tokens).toString('base64'))
+    expect(await connect(w)).toMatchObject({ is: 'failed', step: 'token', failure: { class: 'transient' } })
+    const [unread] = readUnread(w.services.vault, w.config.dataDir)
+    if (unread?.kept === undefined) throw new Error('not kept')
+    const line = w.logged.lines().find(({ code }) => code === 'install.unreadable')
+    expect(line?.msg).toContain(`it is kept sealed in ${unread.file}`)
+    expect(`${readFileSync(unread.file, 'latin1')}${w.logged.text()}`).not.toMatch(/refresh-9|access-9|code-1|old-1/)
 
-  const body = new Secret(gzipSync(tokens).toString('base64'))
-  keepUnread(w.services, w.config.dataDir, { ...unread.kept, body })
-  await storeUnread(w.services, w.config.dataDir)
-  expect(await w.store.zcard(w.keys.grants.due)).toBe(1)
-  expect(existsSync(unread.file)).toBe(true)
-})
+    const body = new Secret(gzipSync(tokens).toString('base64'))
+    keepUnread(w.services, w.config.dataDir, { ...unread.kept, body })
+    await storeUnread(w.services, w.config.dataDir)
+    expect(await w.store.zcard(w.keys.grants.due)).toBe(1)
+    expect(existsSync(unread.file)).toBe(true)
+  },
+)
 
 /** Alerts of all accounts and of the fleet, in the order of their partitions. */
 async function alertsOf({ w: { store, keys } }: Fleet): Promise<Record<string, unknown>[]> {
