@@ -152,7 +152,11 @@ async function attempt(
   const { address } = receiver
   if (await deps.deliveries.isPausedAfter(delivery.receiver, takenAt)) return undefined
   const disabled = (await deps.deliveries.disabled())[delivery.receiver]
-  if (disabled !== undefined) return { outcome: { outcome: 'disable', reason: disabled }, ms: null, address }
+  if (disabled !== undefined) {
+    // A mail receiver is switched off by a refused login alone: what waits for the right one is not given up with it.
+    const waits = receiver.type === 'email' && { waits: true as const }
+    return { outcome: { outcome: 'disable', reason: disabled, ...waits }, ms: null, address }
+  }
   const { data } = delivery.message
   const message = {
     ...delivery.message,

@@ -71,6 +71,7 @@ async function readFleet({ store, keys, coverage, failedCalls, due }: FleetWork,
     const level = readableState(stored[trouble] ?? '')?.level
     return level === 'ok' ? undefined : level
   }
+  const causeOf = (trouble: Trouble) => readableState(stored[trouble] ?? '')?.cause
   const open = new Set(TROUBLES.filter((trouble) => levelOf(trouble) !== undefined))
   const endpoint = decodeEndpoint(text ?? '')
   // Counting them costs a read of each account that is due: only where the endpoint has refused some.
@@ -79,8 +80,9 @@ async function readFleet({ store, keys, coverage, failedCalls, due }: FleetWork,
   const findings: FleetFindings = {
     endpoint:
       endpoint === undefined || endpoint.breaker.is === 'closed' ? undefined : (endpoint.breaker.cause ?? undefined),
-    pollsFail: judgeCoverage(found, settings, open.has('provider')) === 'failing',
-    isThrottled: letsTooFewThrough(tokens, open.has('provider')),
+    // An alert that the token endpoint opened lowers no bound of the polls.
+    pollsFail: judgeCoverage(found, settings, causeOf('provider') === 'coverage') === 'failing',
+    isThrottled: letsTooFewThrough(tokens, causeOf('provider') === 'throttled'),
     isStale: judgeCoverage({ ...found, failingForLong: 0 }, settings, open.has('coverage')) === 'stale',
     calls: judgeCalls(counts, failedCalls.limits, levelOf('calls')),
   }
@@ -91,7 +93,7 @@ async function readFleet({ store, keys, coverage, failedCalls, due }: FleetWork,
   const messages = {
     provider: {
       firing: isThrottled ? describeThrottled(tokens, endpoint?.pace.ceiling ?? 0) : outage,
-      over: describeReachable(found),
+      over: describeReachable(found, findings.endpoint === undefined),
     },
     coverage: { firing: describeStale(found, settings, reason), over: describeRead(found) },
     calls: { firing: describeCalls(counts, calls), over: describeCalls(counts, undefined) },

@@ -72,6 +72,7 @@ async function run(): Promise<number> {
     err: output.err,
     drained: output.drained,
     isTerminal: process.stdout.isTTY === true,
+    inIsTerminal: process.stdin.isTTY === true,
     errIsTerminal: process.stderr.isTTY === true,
     columns: process.stdout.columns ?? 120,
     errColumns: process.stderr.columns ?? 120,

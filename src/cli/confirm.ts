@@ -6,9 +6,9 @@ export interface Confirmation {
   answer: string
 }
 
-/** Asks on a terminal, unless `--yes` was given. Scripts and pipes are not asked. */
+/** Asks where a person types, unless `--yes` was given. Scripts are not asked. */
 export async function confirm(io: Io, yes: boolean | undefined, { question, answer }: Confirmation): Promise<void> {
-  if (yes === true || !io.isTerminal) return
+  if (yes === true || !io.inIsTerminal) return
   io.err(`${question}\nType ${answer} to go on: `)
   const typed = await firstLine(io)
   if (typed.toLowerCase() === answer.toLowerCase()) return

@@ -1,3 +1,4 @@
+import { isThisMachine } from '../../config/schema/addresses.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { jsonText } from '../runtime/json-text.ts'
 import { redactUrls } from '../runtime/logger.ts'
@@ -13,6 +14,8 @@ export interface Io {
   /** Resolves once there is room for more: a command that writes while it reads waits for the reader of its output. */
   drained(): Promise<void>
   isTerminal: boolean
+  /** Standard input is one: a person can answer a question. */
+  inIsTerminal: boolean
   /** Standard error is one: where progress is shown. */
   errIsTerminal: boolean
   columns: number
@@ -41,7 +44,8 @@ export function waitOf({ waitMs }: Pick<Io, 'waitMs'>): number {
 
 /** The proxies that the environment names. */
 export function proxiesOf({ env }: Pick<Io, 'env'>): ProxyFor {
-  return (address) => proxyIn(env, address)
+  // Plain http is fine within this machine, and its services know no proxy.
+  return (address) => (isThisMachine(address.hostname) ? undefined : proxyIn(env, address))
 }
 
 /** A command that failed: one line why, with what to do. Exit code 1. */

@@ -62,9 +62,17 @@ export function readKeptAnswer(base64: Secret): TokenAnswer | undefined {
   }
 }
 
-/** False for an answer without tokens, such as "Service unavailable": nothing is lost with it. */
+/** False for an answer without tokens, such as "Service unavailable", or JSON of a proxy: nothing is lost with it. */
 export function mayHoldTokens(body: Buffer): boolean {
-  return !isUtf8(body) || body.includes(0) || /token|[\w.~+/=-]{20}/i.test(body.toString())
+  if (!isUtf8(body) || body.includes(0)) return true
+  const text = body.toString()
+  try {
+    const json: unknown = JSON.parse(text)
+    if (typeof json === 'object' && json !== null) return Object.keys(json).some((name) => /token/i.test(name))
+  } catch {
+    // Cut off, or no JSON: only its letters tell.
+  }
+  return /token|[\w.~+/=-]{20}/i.test(text)
 }
 
 /** Metadata has it as well: what is missing here, or odd, is no reason to refuse the tokens. */

@@ -19,14 +19,18 @@ export interface ReadAgainDeps extends StoreAnswerDeps {
  * newer ones are. Throws where the data folder can't be read.
  */
 export async function storeUnread(deps: ReadAgainDeps, dataDir: string): Promise<void> {
-  for (const { file, kept } of readUnread(deps.vault, dataDir)) {
-    const is = kept === undefined ? 'left' : await storeOne(deps, kept)
-    if (is === 'left' || kept === undefined) continue
-    rmSync(file, { force: true })
-    deps.log.info(
-      { code: 'token.unsealed', ...holderFacts(kept.holder), is },
-      'an answer that could not be read before',
-    )
+  for (const [file, answers] of Map.groupBy(readUnread(deps.vault, dataDir), ({ file }) => file)) {
+    const outcomes = new Set<string>()
+    for (const { kept } of answers) {
+      const is = kept === undefined ? 'left' : await storeOne(deps, kept)
+      outcomes.add(is)
+      if (is === 'left' || kept === undefined) continue
+      const facts = { code: 'token.unsealed', ...holderFacts(kept.holder), is } as const
+      deps.log.info(facts, 'an answer that could not be read before')
+    }
+    // Once one answer is stored, the others of the account are older than its tokens.
+    const isStored = [...outcomes].some((is) => is !== 'left' && is !== 'lost')
+    if (isStored || !outcomes.has('left')) rmSync(file, { force: true })
   }
 }
 

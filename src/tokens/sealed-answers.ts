@@ -70,7 +70,10 @@ export interface KeptUnread extends UnreadAnswer {
   only?: number | undefined
 }
 
-/** Seals the answer into a file of the data folder, one for an account. Returns what became of it, for people. Never throws. */
+/**
+ * Seals the answer into a file of the data folder, one for an account: a later answer is a further line, because the first one
+ * may hold the token that works. Returns the outcome, for people. Never throws.
+ */
 export function keepUnread({ vault, log }: Sealing, dataDir: string, kept: KeptUnread): string {
   const { holder, body, sent, ...others } = kept
   try {
@@ -78,8 +81,9 @@ export function keepUnread({ vault, log }: Sealing, dataDir: string, kept: KeptU
     const file = join(openDataFolder(dataDir, 'answers'), `${name}${UNREAD}`)
     const text = new Secret(JSON.stringify({ ...others, body: body.reveal(), sent: sent.reveal() }))
     const line = `${holder} ${vault.seal(text, hubIdOf(holder), 'answer').toString('base64')}`
+    const before = existsSync(file) ? readFileSync(file, 'utf8').split('\n').filter(Boolean) : []
     // Half of an earlier one must not be in the way.
-    writeLines(file, [line], `${file}.${randomUUID()}${HALF}`)
+    writeLines(file, [...before, line], `${file}.${randomUUID()}${HALF}`)
     return `it is kept sealed in ${file}`
   } catch (error) {
     log.error(
@@ -90,14 +94,16 @@ export function keepUnread({ vault, log }: Sealing, dataDir: string, kept: KeptU
   }
 }
 
-/** A file of an answer that could not be read; `kept` is undefined where no key opens it. */
+/** Answers that could not be read, with their files; `kept` is undefined where no key opens one. */
 export function readUnread(vault: Vault, dataDir: string): { file: string; kept: KeptUnread | undefined }[] {
-  return readFiles(openDataFolder(dataDir, 'answers'), UNREAD).map(({ file, lines }) => {
-    const { holder, text } = openLine(vault, lines[0] ?? '')
-    if (text === undefined) return { file, kept: undefined }
-    const { body, sent, ...others } = JSON.parse(text.reveal())
-    return { file, kept: { ...others, holder, body: new Secret(body), sent: new Secret(sent) } }
-  })
+  return readFiles(openDataFolder(dataDir, 'answers'), UNREAD).flatMap(({ file, lines }) =>
+    lines.map((line) => {
+      const { holder, text } = openLine(vault, line)
+      if (text === undefined) return { file, kept: undefined }
+      const { body, sent, ...others } = JSON.parse(text.reveal())
+      return { file, kept: { ...others, holder, body: new Secret(body), sent: new Secret(sent) } }
+    }),
+  )
 }
 
 /**

@@ -20,7 +20,7 @@ async function* typed(text: string): AsyncGenerator<Buffer> {
 const onTerminal = (args: readonly string[], text: string) =>
   plimsollHere([...args, '--config', installed.config], installed.folder, {
     clock: installed.clock,
-    isTerminal: true,
+    inIsTerminal: true,
     stdin: () => typed(text),
   })
 
@@ -41,7 +41,7 @@ test.each(DESTROYING)('%s asks on a terminal, and goes on only with the right wo
   expect({ code, err }).toEqual({ code: 0, err: expect.stringContaining(`Type ${answer} to go on`) })
 })
 
-test.each(DESTROYING)('%s asks nothing in a pipe, or with --yes', async (args) => {
+test.each(DESTROYING)('%s asks nothing of a script, or with --yes', async (args) => {
   expect(await onTerminal([...args, '--yes'], '')).toMatchObject({ code: 0, err: '' })
   await installed.run('admin-tokens', 'add', 'billing', '--scopes', 'read')
   expect(await installed.run(...args)).toMatchObject({ code: 0, err: '' })

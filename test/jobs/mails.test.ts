@@ -301,6 +301,21 @@ test('a receiver whose login is refused for three days gives up what waited, wit
   })
 })
 
+test('a message that comes days after a refused login waits for the right one as well', async () => {
+  const { logins, options } = guarded()
+  const one = await open(options, {}, 'u:wrong@')
+  await one.post()
+  await one.live(2.9 * DAY)
+  await one.post()
+  await one.live(1.1 * DAY)
+  await one.post()
+  await one.live(DAY)
+  expect(logins).toHaveLength(1)
+  await one.reload('u:right@')
+  await one.live(6 * MINUTE)
+  expect(one.server.arrived).toHaveLength(2)
+})
+
 test('a login that is put off is tried again', async () => {
   let logins = 0
   const one = await open(

@@ -73,6 +73,7 @@ export function anIo(more: Partial<Io> = {}): Io & { text(): string } {
     err: write,
     drained: async () => {},
     isTerminal: false,
+    inIsTerminal: false,
     errIsTerminal: false,
     columns: 200,
     errColumns: 80,

@@ -175,9 +175,10 @@ export function describeRead(coverage: Coverage): string {
   return `${isRead ? 'Limits are read again' : 'No account waits for a reading any more'}: ${freshText(coverage)}.`
 }
 
-/** The end of the provider's outage. */
-export function describeReachable(coverage: Coverage): string {
-  return `The provider can be reached again: tokens are refreshed, and polls no longer fail. Now ${freshText(coverage)}.`
+/** The end of the provider's outage; `isOpen`: the token endpoint takes refreshes, and does not refuse the app instead. */
+export function describeReachable(coverage: Coverage, isOpen: boolean): string {
+  const what = isOpen ? ': tokens are refreshed, and polls no longer fail' : ', but refuses refreshes'
+  return `The provider can be reached again${what}. Now ${freshText(coverage)}.`
 }
 
 function freshText({ polled, stale, notWatched }: Coverage): string {

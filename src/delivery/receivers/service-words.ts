@@ -34,7 +34,8 @@ const answerShape = z.object({
 })
 
 export function readWords(body: string, secrets: readonly Secret[]): Words {
-  const isPage = /^\s*<(!doctype|html|head|body|\?xml)\b/i.test(body)
+  // No service answers with markup of its own.
+  const isPage = /^\s*</.test(body)
   const answer = isPage ? undefined : parsed(body)
   const words = isPage ? pageTitle(body) : answer === undefined ? body : wordsOf(answer)
   // Secrets go before the text is cut, and once more when what hides between the letters is gone.

@@ -107,7 +107,7 @@ const meaningOf = readService(
   { status: 403, says: /blocked|kicked|deactivated|not a member|can't/i, is: 'final' },
   { status: 400, says: /chat not found/i, is: 'final' },
   { status: 400, says: /upgraded to a supergroup/i, is: 'later' },
-  { status: 400, says: /^bad request: /i, is: 'message' },
+  { status: 400, says: /message is too long|text is empty|can't parse/i, is: 'message' },
   { status: 413, is: 'message' },
 )
 
