@@ -49,11 +49,12 @@ export const LONGEST_PROBE_MS = 27 * 3_600_000
  * ahead: it is due now. The step `bringForward` goes by the same rule.
  */
 export function latestRefresh(state: AccountState, times: TokenTimes, now: number): number {
-  // How much of the token's life is left is not known.
-  if (times.obtainedAt > now + CLOCK_SLACK_MS) return now
   if (state === 'reauthorize') return now + LONGEST_PROBE_MS
   if (state === 'parked') return now + LONGEST_RETRY_AFTER_MS
-  return Math.max(now + LONGEST_PAUSE_MS, times.expiresAt)
+  // How much of the token's life is left is not known then. An account that fails goes by its pauses.
+  const isOfFuture = times.obtainedAt > now + CLOCK_SLACK_MS
+  if (isOfFuture && state === 'active') return now
+  return Math.max(now + LONGEST_PAUSE_MS, isOfFuture ? 0 : times.expiresAt)
 }
 
 /**

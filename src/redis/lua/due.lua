@@ -115,10 +115,11 @@ local watches = string.gsub(accounts, 'account:$', 'watch:')
 
 local function latestRefresh(hubId)
   local a = fieldsOf(accounts .. hubId, 'obtainedAt', 'expiresAt', 'state')
-  if (numberIn(a[1]) or 0) > now + slack then return now end
   if a[3] == 'reauthorize' then return now + probe end
   if a[3] == 'parked' then return now + asked end
-  return math.max(now + pause, numberIn(a[2]) or 0)
+  local isOfFuture = (numberIn(a[1]) or 0) > now + slack
+  if isOfFuture and a[3] == 'active' then return now end
+  return math.max(now + pause, not isOfFuture and numberIn(a[2]) or 0)
 end
 
 -- A watch begins with a line of JSON, see `encodeWatch`.
