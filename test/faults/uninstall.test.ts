@@ -73,9 +73,12 @@ describe('an account that is deleted', () => {
 
     await eventually('the refusal confirmed', async () => (await stateOf(daemon.url, gone)) === 'reauthorize', 60_000)
     const told = await eventually('its alert', async () =>
-      (await alertsOf(scene)).find(({ kind, account }) => kind === 'token' && account?.hubId === gone),
+      (await alertsOf(scene)).find(
+        // On a busy machine its token ends before the second refusal: then a warning comes first.
+        ({ kind, account, level }) => kind === 'token' && account?.hubId === gone && level === 'critical',
+      ),
     )
-    expect(told).toMatchObject({ status: 'firing', level: 'critical' })
+    expect(told).toMatchObject({ status: 'firing' })
     expect(told.message).toContain('hub is deleted or disconnected')
     const codes = daemon.lines.flatMap((line) => /"code":"(token\.\w+)"/.exec(line)?.[1] ?? [])
     expect(codes).toContain('token.rejected')
