@@ -15,9 +15,8 @@ const DIST = join(ROOT, 'dist')
 /** A hash of names, sizes and times of the sources. */
 const STAMP = join(DIST, '.stamp')
 const COMPILED = /^(src|jobs|config\/schema)\/.*\.ts$/
-/** Lua steps, scripts and styles of pages, the demo's config, the guide. An operator's config is not among them. */
-const COPIED =
-  /^src\/.*\.(lua|css|js|svg)$|^config\/(demo\.yaml|(guide\/.*|reference|deploy\/(README|monitoring))\.md)$/
+/** Lua steps, scripts and styles of pages, the demo's config. An operator's config is not among them. */
+const COPIED = /^src\/.*\.(lua|css|js|svg)$|^config\/demo\.yaml$/
 const SETTINGS = ['package.json', 'package-lock.json', 'tsconfig.json', 'tsconfig.build.json']
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
