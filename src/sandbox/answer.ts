@@ -37,15 +37,6 @@ export function drop(reply: FastifyReply): FastifyReply {
   return reply
 }
 
-/** Ends the connection in the middle of the answer: its head promises more than comes. */
-export function dropMidway(reply: FastifyReply, answer: Answer): FastifyReply {
-  const body = Buffer.from(answer.body)
-  reply.hijack()
-  reply.raw.writeHead(answer.status, { ...answer.headers, 'content-length': Math.max(2, body.length) })
-  reply.raw.write(body.subarray(0, Math.ceil(body.length / 2)), () => reply.raw.destroy())
-  return reply
-}
-
 /** The answer of a call while `fault` is set for it; undefined: the connection is dropped. */
 export async function throughFault(
   fault: Fault,

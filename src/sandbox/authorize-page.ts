@@ -35,7 +35,7 @@ export function serveAuthorizePage(server: FastifyInstance, { app, world, journa
       const problem = parameters.has('account') ? 'there is no such account' : 'account is missing'
       return journalled(request, reply, null, refusalPage(problem))
     }
-    return journalled(request, reply, account.hubId, approved(asked, account, world, marketplaceOf(parameters)))
+    return journalled(request, reply, account.hubId, approved(asked, account, world))
   })
 }
 
@@ -73,27 +73,10 @@ function listOf(scopes: string | null): string[] {
   return [...new Set((scopes ?? '').split(/\s+/).filter((scope) => scope !== ''))]
 }
 
-/** An install that begins in the marketplace (`flow=marketplace`), with partner sign-in (`flow=sign-in`) or without. */
-interface Marketplace {
-  readonly isSignIn: boolean
-  readonly returnUrl: string
-}
-
-function marketplaceOf(parameters: URLSearchParams): Marketplace | undefined {
-  const flow = parameters.get('flow')
-  if (flow !== 'marketplace' && flow !== 'sign-in') return undefined
-  return { isSignIn: flow === 'sign-in', returnUrl: parameters.get('returnUrl') ?? RETURN_URL }
-}
-
-const RETURN_URL = 'https://app.hubspot.com/marketplace/installed?app=1'
-
-function approved(asked: InstallRequest, account: Hub, world: World, marketplace: Marketplace | undefined): Answer {
-  const { returnUrl, isSignIn } = marketplace ?? {}
-  const more: Record<string, string> = returnUrl === undefined ? {} : { returnUrl }
-  // Partner sign-in: the app gives a state before it gets a code.
-  if (isSignIn && asked.state === null) return redirect(asked, { step: 'authorize', ...more })
-  const code = world.approve(account, [...asked.scopes, ...asked.optionalScopes], asked.redirectUri)
-  return redirect(asked, { ...(isSignIn ? { step: 'finalize' } : {}), code, ...more })
+function approved(asked: InstallRequest, account: Hub, world: World): Answer {
+  return redirect(asked, {
+    code: world.approve(account, [...asked.scopes, ...asked.optionalScopes], asked.redirectUri),
+  })
 }
 
 function cancelled(asked: InstallRequest): Answer {

@@ -9,7 +9,7 @@ interface LogBounds<T> {
 /** The newest entries of an endless list, oldest first. */
 export class BoundedLog<T> {
   readonly #bounds: LogBounds<T>
-  #entries = new Queue<T>()
+  readonly #entries = new Queue<T>()
   #weight = 0
 
   constructor(bounds: LogBounds<T>) {
@@ -31,11 +31,6 @@ export class BoundedLog<T> {
 
   all(): readonly T[] {
     return this.#entries.all()
-  }
-
-  clear(): void {
-    this.#entries = new Queue()
-    this.#weight = 0
   }
 
   #weigh(entry: T): number {

@@ -3,13 +3,11 @@ import { type Answer, json, noContent, send } from './answer.ts'
 import { type FieldProblem, parseFault, wholeNumberProblem } from './faults.ts'
 import type { Hooks } from './hooks.ts'
 import type { Inbox } from './inbox.ts'
-import type { JournalFilter } from './journal.ts'
-import { SERVED_REPORTS } from './limits/all-reports.ts'
 import { hooksPage, inboxPage, variesByAccept, wantsPage } from './pages.ts'
-import { type Lacks, lacksProblem } from './plan.ts'
 import { type SandboxParts, textOf } from './provider-route.ts'
 import { parseRate } from './rate.ts'
-import { type SetCount, setCountsProblem } from './set-counts.ts'
+import { type Count, REPORT_TABLE } from './report-table.ts'
+import type { AccountReports } from './reports.ts'
 import type { Hub } from './world.ts'
 
 /** The paths below `/sandbox` with which tests and people arrange the world and see its events. */
@@ -67,11 +65,11 @@ function serveAccounts(server: FastifyInstance, { world }: SandboxParts): void {
   })
 }
 
-function serveReports(server: FastifyInstance, { world, reports }: SandboxParts): void {
+function serveReports(server: FastifyInstance, { world }: SandboxParts): void {
   const take = (
     method: 'PUT' | 'PATCH',
     path: string,
-    change: (hubId: number, body: Record<string, unknown>, request: FastifyRequest) => void,
+    change: (account: Hub, body: Record<string, unknown>, request: FastifyRequest) => void,
     problemIn: (body: Record<string, unknown>) => FieldProblem | undefined = () => undefined,
   ) =>
     takeObject(server, method, `/sandbox/accounts/:hubId${path}`, (body, request) => {
@@ -79,20 +77,50 @@ function serveReports(server: FastifyInstance, { world, reports }: SandboxParts)
       if (account === undefined) return NO_SUCH_ACCOUNT
       const problem = problemIn(body)
       if (problem !== undefined) return refusal(problem)
-      change(account.hubId, body, request)
+      change(account, body, request)
       return noContent()
     })
-  for (const report of SERVED_REPORTS) {
+  for (const report of REPORT_TABLE) {
     const path = report.controlPath ?? report.path
-    take('PUT', path, (hubId, _, request) =>
-      reports.put(report, hubId, request.params as { from?: string; to?: string }, textOf(request)),
+    take('PUT', path, ({ reports }, _, request) =>
+      reports.put(report, request.params as { from?: string; to?: string }, textOf(request)),
     )
     if (report.counts === undefined) continue
-    const set = (hubId: number, body: Record<string, unknown>) =>
-      reports.setCounts(report, hubId, body as Record<string, SetCount>)
-    take('PATCH', path, set, setCountsProblem)
+    const set = ({ reports }: Hub, body: Record<string, unknown>) =>
+      reports.setCounts(report, body as Record<string, Partial<Count>>)
+    take('PATCH', path, set, countsProblem)
   }
-  take('PUT', '/plan', (hubId, body) => reports.putLacks(hubId, body as Lacks), lacksProblem)
+  take(
+    'PUT',
+    '/plan',
+    ({ reports }, body) => {
+      reports.lacks = body as AccountReports['lacks']
+    },
+    lacksProblem,
+  )
+}
+
+const MOST = 1_000_000_000_000
+
+function countsProblem(value: Record<string, unknown>): FieldProblem | undefined {
+  for (const [key, given] of Object.entries(value)) {
+    if (typeof given !== 'object' || given === null) return { field: key, problem: 'must be an object' }
+    for (const [name, number] of Object.entries(given)) {
+      const isKnown = name === 'usage' || name === 'limit'
+      const problem = isKnown ? wholeNumberProblem(number, 0, MOST) : 'unknown, allowed are usage, limit'
+      if (problem !== undefined) return { field: `${key}.${name}`, problem }
+    }
+  }
+  return undefined
+}
+
+function lacksProblem(value: Record<string, unknown>): FieldProblem | undefined {
+  const names = REPORT_TABLE.map(({ name }) => name)
+  for (const [field, given] of Object.entries(value)) {
+    if (!names.some((name) => name === field)) return { field, problem: `unknown, allowed are ${names.join(', ')}` }
+    if (given !== 403 && given !== 404 && given !== 'empty') return { field, problem: 'must be 403, 404 or empty' }
+  }
+  return undefined
 }
 
 function serveFaults(server: FastifyInstance, { faults }: SandboxParts): void {
@@ -136,8 +164,8 @@ function serveArrivals(
   { inbox, hooks }: { inbox: Inbox; hooks: Hooks },
 ): void {
   server.get('/sandbox/requests', (request, reply) => {
-    const filter = filterOf(request.query as Record<string, string>)
-    return send(reply, 'problem' in filter ? refusal(filter) : json(200, journal.list(filter)))
+    const { endpoint } = request.query as Record<string, string>
+    return send(reply, json(200, journal.list(endpoint)))
   })
   server.get('/sandbox/inbox', (request, reply) => {
     variesByAccept(reply)
@@ -147,12 +175,6 @@ function serveArrivals(
     variesByAccept(reply)
     return send(reply, wantsPage(request) ? hooksPage(hooks.list()) : json(200, hooks.list()))
   })
-  for (const [name, log] of Object.entries({ requests: journal, inbox, hooks })) {
-    server.delete(`/sandbox/${name}`, (_request, reply) => {
-      log.clear()
-      return send(reply, noContent())
-    })
-  }
 }
 
 function accountIn(request: FastifyRequest, world: SandboxParts['world']): Hub | undefined {
@@ -166,17 +188,6 @@ function objectOf(request: FastifyRequest): Record<string, unknown> | undefined 
     return isObject ? (value as Record<string, unknown>) : undefined
   } catch {
     return undefined
-  }
-}
-
-function filterOf({ since, endpoint, hubId }: Record<string, string>): JournalFilter | FieldProblem {
-  if (since !== undefined && Number.isNaN(Date.parse(since)))
-    return { field: 'since', problem: 'must be an ISO 8601 time' }
-  if (hubId !== undefined && !/^\d+$/.test(hubId)) return { field: 'hubId', problem: 'must be a whole number' }
-  return {
-    ...(since !== undefined && { since: Date.parse(since) }),
-    ...(endpoint !== undefined && { endpoint }),
-    ...(hubId !== undefined && { hubId: Number(hubId) }),
   }
 }
 

@@ -1,11 +1,11 @@
 import { validateHeaderName, validateHeaderValue } from 'node:http'
-import { SERVED_REPORTS, type ServedReportName } from './limits/all-reports.ts'
+import { REPORT_TABLE, type ReportName } from './report-table.ts'
 
 const OTHER_ENDPOINTS = ['token', 'metadata', 'delete', 'companion', 'hooks', 'smtp'] as const
 
-export type FaultyEndpoint = (typeof OTHER_ENDPOINTS)[number] | ServedReportName
+export type FaultyEndpoint = (typeof OTHER_ENDPOINTS)[number] | ReportName
 
-const FAULTY_ENDPOINTS: readonly FaultyEndpoint[] = [...OTHER_ENDPOINTS, ...SERVED_REPORTS.map(({ name }) => name)]
+const FAULTY_ENDPOINTS: readonly FaultyEndpoint[] = [...OTHER_ENDPOINTS, ...REPORT_TABLE.map(({ name }) => name)]
 
 /**
  * A fault on purpose. Applied before the call changes anything, unless with `after` the work is
@@ -22,13 +22,11 @@ export interface Fault {
   readonly headers?: Readonly<Record<string, string>>
   /** Milliseconds before the answer; alone it delays and then answers as usual. */
   readonly delayMs?: number
-  /** The connection ends without an answer; `midway`: the work is done, and it ends in the middle of the answer. */
-  readonly drop?: boolean | 'midway'
+  /** The connection ends without an answer. */
+  readonly drop?: boolean
   /** How many calls it meets. Without it: every one until the faults are cleared. */
   readonly times?: number
   readonly after?: boolean
-  /** For `smtp`: the command that is refused. Default `data`. */
-  readonly at?: 'rcpt' | 'data'
 }
 
 /** Standing faults. The first that matches and has times left wins. */
@@ -40,9 +38,9 @@ export class Faults {
   }
 
   /** The fault that meets this call, one of its times used up. */
-  take(endpoint: FaultyEndpoint, hubId: number | null, at?: 'rcpt' | 'data'): Fault | undefined {
+  take(endpoint: FaultyEndpoint, hubId: number | null): Fault | undefined {
     if (this.#standing.length === 0) return undefined
-    const met = this.#standing.find(({ fault }) => matches(fault, endpoint, hubId, at))
+    const met = this.#standing.find(({ fault }) => matches(fault, endpoint, hubId))
     if (met === undefined) return undefined
     met.timesLeft--
     if (met.timesLeft <= 0) this.#standing = this.#standing.filter((other) => other !== met)
@@ -59,10 +57,8 @@ export class Faults {
   }
 }
 
-function matches(fault: Fault, endpoint: FaultyEndpoint, hubId: number | null, at?: 'rcpt' | 'data'): boolean {
-  if (fault.endpoint !== endpoint) return false
-  if (fault.hubId !== undefined && fault.hubId !== hubId) return false
-  return at === undefined || (fault.at ?? 'data') === at
+function matches(fault: Fault, endpoint: FaultyEndpoint, hubId: number | null): boolean {
+  return fault.endpoint === endpoint && (fault.hubId === undefined || fault.hubId === hubId)
 }
 
 export interface FieldProblem {
@@ -80,13 +76,11 @@ export function parseFault(value: Record<string, unknown>): Fault | FieldProblem
   }
   const fault = value as Partial<Fault>
   if (fault.endpoint === undefined) return { field: 'endpoint', problem: ONE_OF_ENDPOINTS }
-  const { endpoint, hubId, status, body, headers, delayMs, drop, at } = fault
+  const { endpoint, hubId, status, body, headers, delayMs, drop } = fault
   const isSmtp = endpoint === 'smtp'
   if (isSmtp && status !== undefined && status < 400) {
     return { field: 'status', problem: 'must be an SMTP reply code of 400 to 599' }
   }
-  if (!isSmtp && at !== undefined) return { field: 'at', problem: 'is only for the endpoint smtp' }
-  if (isSmtp && drop === 'midway') return { field: 'drop', problem: 'midway is not for the endpoint smtp' }
   if ((isSmtp || endpoint === 'hooks') && hubId !== undefined) {
     return { field: 'hubId', problem: 'mails and webhooks belong to no account' }
   }
@@ -111,10 +105,9 @@ const FIELD_PROBLEM: Record<keyof Fault, (given: unknown) => string | undefined>
   body: () => undefined,
   headers: headersProblem,
   delayMs: (given) => wholeNumberProblem(given, 0, LONGEST_DELAY_MS),
-  drop: (given) => (given === 'midway' || typeof given === 'boolean' ? undefined : 'must be true, false or midway'),
+  drop: (given) => (typeof given === 'boolean' ? undefined : 'must be true or false'),
   times: (given) => wholeNumberProblem(given, 1, Number.MAX_SAFE_INTEGER),
   after: (given) => (typeof given === 'boolean' ? undefined : 'must be true or false'),
-  at: (given) => (given === 'rcpt' || given === 'data' ? undefined : 'must be rcpt or data'),
 }
 
 export function wholeNumberProblem(given: unknown, from: number, to: number): string | undefined {

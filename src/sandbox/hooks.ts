@@ -36,10 +36,6 @@ export class Hooks {
       return { time: new Date(at).toISOString(), path, method, headers, body: parsed(rawBody), rawBody }
     })
   }
-
-  clear(): void {
-    this.#hooks.clear()
-  }
 }
 
 /** Serves the receivers of webhooks: any path below `/sandbox/hooks` is a receiver of its own. */

@@ -53,7 +53,6 @@ export class Inbox {
       closeTimeout: 1,
       logger: false,
       onAuth: (auth, _session, done) => done(null, { user: auth.username ?? 'somebody' }),
-      onRcptTo: (_address, session, done) => this.#meetFault('rcpt', session).then(() => done(), done),
       onData: (stream, session, done) => this.#receive(stream, session).then(() => done(), done),
     })
     // Clients notice a reset of their own connections: it must not end the sandbox.
@@ -81,22 +80,13 @@ export class Inbox {
     return this.#mails.all()
   }
 
-  clear(): void {
-    this.#mails.clear()
-  }
-
   async #receive(stream: Readable & { sizeExceeded: boolean }, session: SMTPServerSession): Promise<void> {
     const raw = await wholeOf(stream)
     if (stream.sizeExceeded) throw refusal(552, 'the message is larger than 10 MB')
-    const fault = this.#faults.take('smtp', null, 'data')
+    const fault = this.#faults.take('smtp', null)
     if (fault?.after === true) await this.#keep(raw, session)
     if (fault !== undefined) await this.#apply(fault, session)
     if (fault?.after !== true) await this.#keep(raw, session)
-  }
-
-  async #meetFault(at: 'rcpt', session: SMTPServerSession): Promise<void> {
-    const fault = this.#faults.take('smtp', null, at)
-    if (fault !== undefined) await this.#apply(fault, session)
   }
 
   async #apply(fault: Fault, session: SMTPServerSession): Promise<void> {

@@ -1,8 +1,8 @@
 import type { Clock } from '../runtime/clock.ts'
 import { BoundedLog } from './bounded-log.ts'
-import type { ServedReportName } from './limits/all-reports.ts'
+import type { ReportName } from './report-table.ts'
 
-export type Endpoint = 'token' | 'metadata' | 'delete' | 'companion' | 'authorize' | 'other' | ServedReportName
+export type Endpoint = 'token' | 'metadata' | 'delete' | 'companion' | 'authorize' | 'other' | ReportName
 
 /** The report that each poll asks for, so that its requests count polls. */
 export const EVERY_POLL: Endpoint = 'customProperties'
@@ -41,13 +41,6 @@ export interface OpenEntry extends Arrival {
   status?: number
 }
 
-export interface JournalFilter {
-  /** Milliseconds since 1970; entries from then on. */
-  readonly since?: number
-  readonly endpoint?: string
-  readonly hubId?: number
-}
-
 const KEPT_ENTRIES = 200_000
 
 export class Journal {
@@ -64,20 +57,11 @@ export class Journal {
     return entry
   }
 
-  list(filter: JournalFilter = {}): JournalEntry[] {
-    return this.#entries.all().flatMap((entry) => (isWanted(entry, filter) ? [finished(entry)] : []))
+  list(endpoint?: string): JournalEntry[] {
+    const isListed = (entry: OpenEntry) =>
+      entry.status !== undefined && (endpoint === undefined || entry.endpoint === endpoint)
+    return this.#entries.all().filter(isListed).map(finished)
   }
-
-  clear(): void {
-    this.#entries.clear()
-  }
-}
-
-function isWanted(entry: OpenEntry, { since, endpoint, hubId }: JournalFilter): boolean {
-  if (entry.status === undefined) return false
-  if (since !== undefined && entry.at < since) return false
-  if (endpoint !== undefined && entry.endpoint !== endpoint) return false
-  return hubId === undefined || entry.hubId === hubId
 }
 
 function finished({ at, endpoint, hubId, status = 0, method, api, grant, from, to }: OpenEntry): JournalEntry {

@@ -1,7 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { type Answer, json, jsonAnswer } from './answer.ts'
-import { SERVED_REPORTS } from './limits/all-reports.ts'
-import type { AskedReport } from './limits/served-report.ts'
 import { objectType } from './object-types.ts'
 import {
   anyError,
@@ -13,13 +11,14 @@ import {
 } from './provider-errors.ts'
 import { type Caller, type ProviderRoute, provide, type SandboxParts } from './provider-route.ts'
 import { RATE_LIMIT, RateLimit } from './rate.ts'
-import type { AssociationTotals } from './reports.ts'
+import { type AskedPair, REPORT_TABLE } from './report-table.ts'
+import type { BusyPair } from './reports.ts'
 import { FEWER_LIMIT_SCOPES, LIMIT_SCOPES, type ScopeRule } from './scopes.ts'
+import type { Hub } from './world.ts'
 
 /** Paths of the limits endpoints: v3, and the dated versions, which are the same in all but the path and some scopes. */
 const LIMITS_BASES: readonly (readonly [base: string, scopes: ScopeRule])[] = [
   ['/crm/v3/limits', LIMIT_SCOPES],
-  ['/crm/limits/2025-09', FEWER_LIMIT_SCOPES],
   ['/crm/limits/2026-03', LIMIT_SCOPES],
   ['/crm/limits/2026-09', FEWER_LIMIT_SCOPES],
 ]
@@ -29,7 +28,7 @@ interface LimitsRoute {
   readonly path: string
   readonly endpoint: ProviderRoute['endpoint']
   readonly scopes?: ScopeRule | undefined
-  readonly answer: (hubId: number, asked: AskedReport) => Answer
+  readonly answer: (account: Hub, asked: AskedPair) => Answer
 }
 
 export function serveLimits(server: FastifyInstance, parts: SandboxParts): void {
@@ -44,46 +43,46 @@ export function serveLimits(server: FastifyInstance, parts: SandboxParts): void 
         identify: (request) => bearerCaller(request, parts),
         usualError: (status, { hubId }) =>
           usualLimitsError(status, { hubId, now: parts.clock.now(), scopes: scopes.named }),
-        answer: (request) => withAccount(request, parts, { rate, scopes }, (hubId) => answer(hubId, askedBy(request))),
+        answer: (request) =>
+          withAccount(request, parts, { rate, scopes }, (account) => answer(account, request.params as AskedPair)),
       })
     }
   }
 }
 
-function reportRoutes({ reports }: SandboxParts): LimitsRoute[] {
-  return SERVED_REPORTS.map((report) => ({
+function reportRoutes({ world }: SandboxParts): LimitsRoute[] {
+  return REPORT_TABLE.map((report) => ({
     path: report.path,
     endpoint: report.name,
     scopes: report.scopes,
-    answer: (hubId, asked) => {
-      const lack = reports.lackOf(report, hubId)
+    answer: (account, asked) => {
+      const lack = account.reports.lacks[report.name]
       if (lack === 'empty') return json(200, {})
-      return lack === undefined ? jsonAnswer(200, reports.text(report, hubId, asked)) : anyError(lack)
+      return lack === undefined
+        ? jsonAnswer(200, account.reports.text(report, world.momentOf(account), asked))
+        : anyError(lack)
     },
   }))
 }
 
 /** The two that name the object types with records at or near a limit, by the association reports. */
-function companionRoutes({ reports }: SandboxParts): LimitsRoute[] {
+function companionRoutes({ world }: SandboxParts): LimitsRoute[] {
+  const listed = (account: Hub, side: 'from' | 'to', isWanted: (pair: BusyPair) => boolean) => {
+    const pairs = account.reports.busyPairs(world.momentOf(account)).filter(isWanted)
+    return json(200, { results: objectTypesIn(pairs, side, account.hubId) })
+  }
   return [
     {
       path: '/associations/records/from',
       endpoint: 'companion',
-      answer: (hubId) => json(200, { results: objectTypesIn(reports.busyPairs(hubId), 'from', hubId) }),
+      answer: (account) => listed(account, 'from', () => true),
     },
     {
       path: '/associations/records/:from/to',
       endpoint: 'companion',
-      answer: (hubId, { from }) => {
-        const pairs = reports.busyPairs(hubId).filter((pair) => pair.from === from)
-        return json(200, { results: objectTypesIn(pairs, 'to', hubId) })
-      },
+      answer: (account, asked) => listed(account, 'to', ({ from }) => from === asked.from),
     },
   ]
-}
-
-function askedBy(request: FastifyRequest): AskedReport {
-  return { ...(request.params as { from?: string; to?: string }), query: request.query as Record<string, unknown> }
 }
 
 /** The account of the access token that a request carries, even if the token has expired. */
@@ -97,16 +96,16 @@ function withAccount(
   request: FastifyRequest,
   { world, clock }: Pick<SandboxParts, 'world' | 'clock'>,
   { rate, scopes }: { rate: RateLimit; scopes: ScopeRule },
-  work: (hubId: number) => Answer,
+  work: (account: Hub) => Answer,
 ): Answer {
   const token = world.accessToken(bearerOf(request))
   if (token === undefined) return invalidAuthentication()
   const now = clock.now()
   if (world.isExpired(token)) return expiredAuthentication(token.expiresAt, now)
-  const { hubId } = token.grant.account
-  const remaining = rate.take(hubId, now)
-  const answered = () => (scopes.allows(token.grant.scopes) ? work(hubId) : missingScopes(scopes.named))
-  const answer = remaining < 0 ? rateLimited(hubId) : answered()
+  const { account, scopes: granted } = token.grant
+  const remaining = rate.take(account.hubId, now)
+  const answered = () => (scopes.allows(granted) ? work(account) : missingScopes(scopes.named))
+  const answer = remaining < 0 ? rateLimited(account.hubId) : answered()
   const headers = { ...RATE_HEADERS, 'x-hubspot-ratelimit-remaining': String(Math.max(0, remaining)) }
   return { ...answer, headers: { ...answer.headers, ...headers } }
 }
@@ -125,7 +124,7 @@ function clipped(id: string | undefined): string | undefined {
   return id?.slice(0, 40)
 }
 
-function objectTypesIn(pairs: readonly AssociationTotals[], side: 'from' | 'to', hubId: number): object[] {
+function objectTypesIn(pairs: readonly BusyPair[], side: 'from' | 'to', hubId: number): object[] {
   return [...new Set(pairs.map((pair) => pair[side]))].map((id) => {
     const its = pairs.filter((pair) => pair[side] === id)
     return {

@@ -21,7 +21,7 @@ import type { AccessToken, Approval, IssuedTokens, World } from './world.ts'
 export function serveOAuth(server: FastifyInstance, parts: SandboxParts): void {
   serveToken(server, parts, '/oauth/v1/token', () => ({}))
   serveV1Tokens(server, parts)
-  for (const version of ['2026-03', '2026-09', 'v3']) {
+  for (const version of ['2026-03', '2026-09']) {
     serveToken(server, parts, `/oauth/${version}/token`, ({ account, scopes }) => ({
       hub_id: account.hubId,
       user_id: account.userId,
@@ -165,8 +165,6 @@ function serveTokensInForms(server: FastifyInstance, parts: SandboxParts, path: 
   serve('revoke', 'delete', (token) => {
     // RFC 7009, section 2.2: 200, also for a token that isn't known, as it is as good as revoked.
     world.deleteRefreshToken(token)
-    const accessToken = world.accessToken(token)
-    if (accessToken !== undefined) accessToken.revoked = true
     return { status: 200, body: '' }
   })
 }

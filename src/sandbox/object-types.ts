@@ -29,6 +29,10 @@ export function typesOfHub(hubId: number): readonly ObjectType[] {
   return [CONTACTS, COMPANIES, DEALS, TICKETS, ...custom]
 }
 
+export function isCustom(objectTypeId: string): boolean {
+  return objectTypeId.startsWith('2-')
+}
+
 export function objectType(hubId: number, objectTypeId: string): ObjectType {
   const known = [...typesOfHub(hubId), ORDERS].find((type) => type.objectTypeId === objectTypeId)
   return known ?? { objectTypeId, singularLabel: objectTypeId, pluralLabel: objectTypeId }

@@ -1,10 +1,9 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Clock } from '../runtime/clock.ts'
-import { type Answer, drop, dropMidway, send, throughFault } from './answer.ts'
+import { type Answer, drop, send, throughFault } from './answer.ts'
 import type { Fault, Faults, FaultyEndpoint } from './faults.ts'
 import type { GrantType, Journal } from './journal.ts'
 import type { TokenLimit } from './rate.ts'
-import type { Reports } from './reports.ts'
 import type { World } from './world.ts'
 
 /** The app that the provider knows. */
@@ -18,7 +17,6 @@ export interface SandboxParts {
   readonly app: RegisteredApp
   readonly clock: Clock
   readonly world: World
-  readonly reports: Reports
   readonly faults: Faults
   readonly tokenLimit: TokenLimit
   readonly journal: Journal
@@ -81,8 +79,7 @@ export async function answerFaulted(
 ): Promise<FastifyReply> {
   const answer = await throughFault(fault, call.work, call.usualError, (ms) => clock.wait(ms, closing))
   call.note(answer?.status ?? 0)
-  if (answer === undefined || closing.aborted) return drop(reply)
-  return fault.drop === 'midway' ? dropMidway(reply, answer) : send(reply, answer)
+  return answer === undefined || closing.aborted ? drop(reply) : send(reply, answer)
 }
 
 /** The parameters of a form body; nothing unless the content type is that of a form. */

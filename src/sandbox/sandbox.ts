@@ -14,7 +14,6 @@ import { markup, page } from './pages.ts'
 import { badUrl, pathNotFound } from './provider-errors.ts'
 import type { SandboxParts } from './provider-route.ts'
 import { TokenLimit } from './rate.ts'
-import { Reports } from './reports.ts'
 import type { Scenario } from './scenario.ts'
 import { World } from './world.ts'
 
@@ -59,7 +58,6 @@ export async function startSandbox(options: SandboxOptions, clock: Clock): Promi
     app: { clientId: options.clientId, clientSecret: options.clientSecret },
     clock,
     world,
-    reports: new Reports(options.scenario, clock),
     faults,
     tokenLimit: new TokenLimit(),
     journal: new Journal(clock),

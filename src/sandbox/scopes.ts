@@ -13,20 +13,9 @@ export interface ScopeRule {
   allows(scopes: readonly string[]): boolean
 }
 
-/** Remembers whether scopes fit: every call asks, with the same few lists of them. */
 function anyOf(named: readonly string[], orLike: RegExp): ScopeRule {
   const accepted = new Set(named)
-  const known = new WeakMap<readonly string[], boolean>()
-  return {
-    named,
-    allows: (scopes) => {
-      const before = known.get(scopes)
-      if (before !== undefined) return before
-      const fits = scopes.some((scope) => accepted.has(scope) || orLike.test(scope))
-      known.set(scopes, fits)
-      return fits
-    },
-  }
+  return { named, allows: (scopes) => scopes.some((scope) => accepted.has(scope) || orLike.test(scope)) }
 }
 
 const OBJECTS = READ_AND_WRITE.flatMap((object) => [`crm.objects.${object}.read`, `crm.objects.${object}.write`])
@@ -43,7 +32,7 @@ export const LIMIT_SCOPES = anyOf(
   /^crm\.objects\.[a-z_-]+\.(?:highly_)?sensitive\.(?:read|write)(?:\.v2)?$/,
 )
 
-/** Scopes of 2025-09 and 2026-09: without the read-only objects, and without the sensitive ones of tickets. */
+/** Scopes of 2026-09: without the read-only objects, and without the sensitive ones of tickets. */
 export const FEWER_LIMIT_SCOPES = anyOf(
   [...OBJECTS, ...OTHERS],
   /^crm\.objects\.(?!tickets\.)[a-z_-]+\.(?:highly_)?sensitive\.(?:read|write)(?:\.v2)?$/,

@@ -1,6 +1,8 @@
 import { randomBytes, randomInt, randomUUID } from 'node:crypto'
 import type { Clock } from '../runtime/clock.ts'
 import { BoundedLog, Queue } from './bounded-log.ts'
+import { AccountReports } from './reports.ts'
+import type { AccountMoment, Scenario } from './scenario.ts'
 
 const CODE_LIFETIME_MS = 60_000
 
@@ -18,6 +20,7 @@ export interface Hub {
   readonly user: string
   installed: boolean
   epoch: number
+  readonly reports: AccountReports
 }
 
 /** One approval of the install page. */
@@ -40,7 +43,6 @@ export interface AccessToken {
   readonly grant: Approval
   /** Milliseconds since 1970. */
   readonly expiresAt: number
-  revoked: boolean
 }
 
 export interface IssuedTokens {
@@ -57,12 +59,14 @@ export interface WorldOptions {
   tokenLifetimeMs: number
   rotateRefreshTokens: boolean
   accessTokenLength?: number
+  scenario: Scenario
 }
 
 /** The provider's real state: accounts, and every code and token that was given out for them. */
 export class World {
   readonly #options: WorldOptions
   readonly #clock: Clock
+  readonly #startedAt: number
   readonly #accounts = new Map<number, Hub>()
   // Beside each map its texts in the order of issue, which is the order of expiry for as long as lifetimes stay the same.
   readonly #codes = new Map<string, Code>()
@@ -80,6 +84,7 @@ export class World {
     this.#options = options
     this.#tokenLifetimeMs = options.tokenLifetimeMs
     this.#clock = clock
+    this.#startedAt = clock.now()
     const width = Math.max(2, String(options.accounts).length)
     for (let index = 1; index <= options.accounts; index++) {
       const name = COMPANY_NAMES[(index - 1) % COMPANY_NAMES.length]
@@ -95,6 +100,10 @@ export class World {
     return this.#accounts.get(hubId)
   }
 
+  momentOf({ hubId }: Hub): AccountMoment {
+    return { scenario: this.#options.scenario, hubId, elapsedMs: this.#clock.now() - this.#startedAt }
+  }
+
   /** Access tokens given out from now on live so long; those that are out keep their life. */
   changeTokenLifetime(ms: number): void {
     this.#tokenLifetimeMs = ms
@@ -103,8 +112,15 @@ export class World {
   /** False if there is such an account already. */
   addAccount(hubId: number, hubDomain: string): boolean {
     if (this.#accounts.has(hubId)) return false
-    const userId = 40_000_000 + (hubId % 10_000_000)
-    this.#accounts.set(hubId, { hubId, hubDomain, userId, user: `admin@${hubDomain}`, installed: false, epoch: 0 })
+    this.#accounts.set(hubId, {
+      hubId,
+      hubDomain,
+      userId: 40_000_000 + (hubId % 10_000_000),
+      user: `admin@${hubDomain}`,
+      installed: false,
+      epoch: 0,
+      reports: new AccountReports(),
+    })
     return true
   }
 
@@ -162,10 +178,10 @@ export class World {
     return isInForce(grant)
   }
 
-  /** An access token, expired or not; nothing if it was never given out, is long gone, revoked or its account uninstalled. */
+  /** An access token, expired or not; nothing if it was never given out, is long gone or its account uninstalled. */
   accessToken(token: string): AccessToken | undefined {
     const found = this.#accessTokens.get(token)
-    return found === undefined || found.revoked || !isInForce(found.grant) ? undefined : found
+    return found === undefined || !isInForce(found.grant) ? undefined : found
   }
 
   isExpired(token: AccessToken): boolean {
@@ -177,12 +193,10 @@ export class World {
     return Math.max(0, Math.floor((token.expiresAt - this.#clock.now()) / 1000))
   }
 
-  /** False if the account isn't installed. Everything it granted is refused from now on; it may install again. */
-  uninstall(account: Hub): boolean {
-    if (!account.installed) return false
+  /** Everything the account granted is refused from now on; it may install again. */
+  uninstall(account: Hub): void {
     account.installed = false
     account.epoch++
-    return true
   }
 
   /** The account itself is no more, which is another refusal than that of an account which only uninstalled the app. */
@@ -219,7 +233,7 @@ export class World {
     this.#forgetOldAccessTokens()
     const lifetime = this.#tokenLifetimeMs
     const token = newAccessToken(this.#options.accessTokenLength)
-    const accessToken = { token, grant, expiresAt: this.#clock.now() + lifetime, revoked: false }
+    const accessToken = { token, grant, expiresAt: this.#clock.now() + lifetime }
     this.#accessTokens.set(accessToken.token, accessToken)
     this.#accessTokensByAge.add(accessToken)
     this.#issued.add(accessToken.token)

