@@ -1,16 +1,102 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { type RangeName, usualRange } from '../../src/http/pages/account/account-series.ts'
-import { type ChartData, geometryOf, thresholdUsage, WIDTH } from '../../src/http/pages/account/chart/geometry.ts'
-import { chartStory } from '../../src/http/pages/account/chart/story.ts'
-import { timeTicks, valueTicks } from '../../src/http/pages/account/chart/ticks.ts'
-import { type Gap, gapsOf, type Track, thinned, trackOf } from '../../src/http/pages/account/chart/track.ts'
+import { chart } from '../../src/http/pages/account/chart.ts'
+import { gapsOf, pointsOf } from '../../src/http/pages/account/points.ts'
 import type { Timeline, TimelinePoll, TimelineStretch } from '../../src/limits/history/history.ts'
+import { redisOfFile } from '../support/of-file.ts'
+import { connectRichAccount, EXPLAIN } from './in-browser/scenes.ts'
+import { openServer, readings } from './open-server.ts'
 
+const redis = redisOfFile()
 const HOUR = 3_600_000
 const DAY = 24 * HOUR
 const FROM = Date.parse('2026-10-22T10:00:00Z')
-const NOW = Date.parse('2026-11-21T10:00:00Z')
+const NOW = FROM + 30 * DAY
+
+/** The picture of the only chart of a page, and the cells of its table, newest first. */
+function chartIn(page: string) {
+  const [, height, svg = ''] = /<svg class="plot" height="(\d+)"(.*?)<ul class="legend">/s.exec(page) ?? []
+  const [, table = ''] = /<table aria-label="Values of .*?<tbody>(.*?)<\/tbody>/s.exec(page) ?? []
+  const rows = [...table.matchAll(/<tr>(.*?)<\/tr>/g)].map(([row]) =>
+    [...row.matchAll(/<div>(.*?)<\/div>/g)].map(([, cell = '']) => cell),
+  )
+  const lineOf = (name: string) => new RegExp(`<path class="${name}" d="([^"]*)"`).exec(svg)?.[1]
+  const texts = [...svg.matchAll(/<text[^>]*>(.*?)<\/text>/g)].map(([, text = '']) => text)
+  return { height: Number(height), svg, rows, lineOf, texts }
+}
+
+/** The height at which a line ends. */
+const endOf = (line = '') => Number(/[V ]([\d.]+)H[\d.]+$/.exec(line)?.[1])
+
+describe('an account that is read for 30 days, but for two of them', async () => {
+  const open = async (path: string) => {
+    const server = await openServer(redis, { explain: EXPLAIN })
+    await connectRichAccount(server, 4711)
+    return server.get(path)
+  }
+
+  test('its chart has a line for usage and each threshold, a gap, the way to the limit, and its values as a table', async () => {
+    const { text, words } = await open('/accounts/4711/series?id=overall&range=30d')
+    const { svg, rows, lineOf, texts } = chartIn(text)
+    expect(words).toContain('960 of 1,000 properties, up 240 in 30 days. At this pace: 5 days left (3 to 7).')
+    const [limit, usage, critical, warning] = ['limit', 'usage', 'critical', 'warning'].map((name) =>
+      endOf(lineOf(name)),
+    )
+    expect([limit, usage, critical, warning]).toEqual(
+      [limit, usage, critical, warning].toSorted((a = 0, b = 0) => a - b),
+    )
+    expect(lineOf('usage')?.match(/M/g)).toHaveLength(2)
+    expect(svg.match(/<rect class="gap"/g)).toHaveLength(1)
+    expect(lineOf('forecast')).toMatch(/^M[\d.]+ [\d.]+L[\d.]+ [\d.]+$/)
+    for (const entry of ['usage 960', 'limit 1,000', 'critical 950', 'warning 800', 'forecast', 'no data'])
+      expect(words).toContain(entry)
+    for (const tick of ['700', '800', '1,000', '3 Dec']) expect(texts).toContain(tick)
+    expect(rows[0]?.slice(1)).toEqual(['960', '1,000'])
+    expect(rows.at(-1)?.slice(1)).toEqual(['720', '1,000'])
+    expect(rows.filter(([, value]) => value === 'no data')).toHaveLength(1)
+    expect(lineOf('usage')?.match(/[MV]/g)).toHaveLength(rows.length - 1)
+  })
+
+  test('where its limit moved, the line of the limit has a step', async () => {
+    const { text } = await open('/accounts/4711/series?id=type%2F0-2&range=30d')
+    const { lineOf, rows } = chartIn(text)
+    const heights = [...(lineOf('limit') ?? '').matchAll(/[V ]([\d.]+)H/g)].map(([, y]) => y)
+    expect(new Set(heights).size).toBe(2)
+    expect(new Set(rows.map(([, , limit]) => limit))).toEqual(new Set(['600', '450', '']))
+  })
+
+  test('a range that is none, and a series that is none, are refused', async () => {
+    expect((await open('/accounts/4711/series?id=overall&range=2d')).status).toBe(400)
+    const server = await openServer(redis)
+    await server.connectAccount({ hubId: 4, hubDomain: 'acme.example.com' })
+    expect((await server.get('/accounts/4/series')).status).toBe(400)
+    expect((await server.get('/accounts/4/series?id=type%2F9-9')).status).toBe(404)
+  })
+})
+
+test('where nothing was read lately the chart says since when, and the time since then is a gap', async () => {
+  const { get, connectAccount, poll, clock } = await openServer(redis)
+  await connectAccount({ hubId: 4, hubDomain: 'acme.example.com' })
+  await poll(4, readings(clock.now(), 960))
+  const path = '/accounts/4/series?id=overall&range=7d'
+  expect((await get(path)).text).not.toContain('No data since')
+  clock.move(3 * DAY)
+  const { text, words } = await get(path)
+  expect(words).toMatch(/960 of 1,000 properties, as 3 days ago\. No data since 20\d\d-/)
+  expect(chartIn(text).svg).toMatch(/<rect class="gap" x="0" width="1000"/)
+})
+
+test.each<[string, number | undefined, RangeName]>([
+  ['one that was never read', undefined, '1h'],
+  ['one of this morning', NOW - DAY / 4, '6h'],
+  ['one of yesterday', NOW - DAY, '24h'],
+  ['one of this week', NOW - 3 * DAY, '7d'],
+  ['one of this month', NOW - 20 * DAY, '30d'],
+  ['an old one, whose last weeks matter most', NOW - 200 * DAY, '30d'],
+])('charts of an account begin with the shortest range that has all there is: %s', (_which, since, range) => {
+  expect(usualRange(since, NOW)).toBe(range)
+})
 
 const value = fc.record({
   usage: fc.nat({ max: 2_000 }),
@@ -28,7 +114,7 @@ const histories: fc.Arbitrary<Timeline> = fc
     { minLength: 1, maxLength: 60 },
   )
   .map((moves) => {
-    let at = FROM - 5 * 24 * HOUR
+    let at = FROM - 5 * DAY
     const polls: TimelinePoll[] = []
     const stretches: TimelineStretch[] = [{ from: Number.NEGATIVE_INFINITY, value: undefined }]
     for (const { afterMs, value, gapShare } of moves) {
@@ -40,304 +126,68 @@ const histories: fc.Arbitrary<Timeline> = fc
     return { series: new Map([['overall', stretches]]), polls, readAt: at }
   })
 
-const forecasts = fc.option(
-  fc.record({
-    days: fc.double({ min: 0.1, max: 900, noNaN: true }),
-    early: fc.double({ min: 0.1, max: 1, noNaN: true }),
-    late: fc.option(fc.double({ min: 1, max: 5, noNaN: true }), { nil: undefined }),
-  }),
-)
+const drawn = (timeline: Timeline) => pointsOf(timeline, gapsOf(timeline), 'overall', FROM, NOW)
 
-function drawn(timeline: Timeline): { track: Track; gaps: Gap[] } {
-  const gaps = gapsOf(timeline.polls)
-  return { gaps, track: trackOf(timeline, gaps, 'overall', { from: FROM, to: NOW }) }
-}
-
-function chartOf(timeline: Timeline, more: Partial<ChartData> = {}): ChartData {
-  return {
-    ...drawn(timeline),
-    from: FROM,
-    now: NOW,
-    levels: {},
-    forecast: null,
-    unit: 'properties',
-    marks: [],
-    ...more,
-  }
-}
-
-const HEIGHT = 170
-
-/** The corners of a path of ours, stroke by stroke. */
-function strokesOf(path: string): { x: number; y: number }[][] {
-  const strokes: { x: number; y: number }[][] = []
-  for (const [, command = '', given = ''] of path.matchAll(/([MLHVZ])([-\d. ]*)/g)) {
-    const [one = 0, other = 0] = given.split(' ').map(Number)
-    const stroke = strokes.at(-1)
-    const last = stroke?.at(-1)
-    if (command === 'M') strokes.push([{ x: one, y: other }])
-    else if (command === 'L') stroke?.push({ x: one, y: other })
-    else if (command === 'H') stroke?.push({ x: one, y: last?.y ?? Number.NaN })
-    else if (command === 'V') stroke?.push({ x: last?.x ?? Number.NaN, y: one })
-  }
-  return strokes
-}
-
-const levels = { warning: { percent: 80, remaining: 30 }, critical: { count: 900 } }
-
-describe('whatever there is to draw', () => {
-  test('every point of every line lies in the frame, and time only goes on', () => {
-    fc.assert(
-      fc.property(histories, forecasts, (timeline, given) => {
-        const forecast =
-          given === null
-            ? null
-            : {
-                days: given.days,
-                earliest: given.days * given.early,
-                latest: given.late === undefined ? null : given.days * given.late,
-              }
-        const {
-          usage,
-          limit,
-          warning,
-          critical,
-          forecast: ahead,
-          ...marks
-        } = geometryOf(chartOf(timeline, { levels, forecast }), HEIGHT)
-        const lines = [usage, limit, warning, critical, ahead?.line ?? '', ahead?.range ?? '']
-        for (const { x, y } of lines.flatMap(strokesOf).flat()) {
-          expect(x >= 0 && x <= WIDTH && y >= 0 && y <= HEIGHT).toBe(true)
-        }
-        for (const line of [usage, limit, warning, critical]) {
-          const xs = strokesOf(line)
-            .flat()
-            .map(({ x }) => x)
-          expect(xs).toEqual(xs.toSorted((a, b) => a - b))
-        }
-        for (const { x } of [...marks.moved, ...marks.timeTicks]) expect(x >= 0 && x <= WIDTH).toBe(true)
-        for (const { y } of marks.valueTicks) expect(y >= 0 && y <= HEIGHT).toBe(true)
-        expect(marks.valueTicks.length).toBeGreaterThanOrEqual(1)
-        expect(marks.valueTicks.length).toBeLessThanOrEqual(9)
-        expect(marks.timeTicks.length).toBeLessThanOrEqual(8)
-      }),
-      { numRuns: 100 },
-    )
-  })
-
-  test('usage has a stroke for each run, so no line bridges a gap', () => {
-    fc.assert(
-      fc.property(histories, (timeline) => {
-        const data = chartOf(timeline)
-        const { usage, gaps } = geometryOf(data, HEIGHT)
-        const strokes = strokesOf(usage)
-        expect(strokes).toHaveLength(data.track.length)
-        for (const stroke of strokes) {
-          const [left, right] = [stroke[0]?.x ?? 0, stroke.at(-1)?.x ?? 0]
-          // A tenth of a unit may be lost to rounding at each end.
-          for (const gap of gaps) expect(right <= gap.x + 0.2 || left >= gap.x + gap.width - 0.2).toBe(true)
-        }
-      }),
-      { numRuns: 100 },
-    )
-  })
-
-  test('more usage is never drawn lower', () => {
-    fc.assert(
-      fc.property(histories, (timeline) => {
-        const data = chartOf(timeline)
-        const ys = strokesOf(geometryOf(data, HEIGHT).usage).map((stroke) => stroke[0]?.y ?? 0)
-        const usages = data.track.map((run) => run[0]?.usage ?? 0)
-        for (const [n, y] of ys.entries()) {
-          for (const [m, other] of ys.entries()) {
-            if ((usages[n] ?? 0) > (usages[m] ?? 0)) expect(y).toBeLessThanOrEqual(other)
-          }
-        }
-      }),
-      { numRuns: 200 },
-    )
-  })
-})
-
-describe('a level as a usage', () => {
-  test.each([
-    [{ percent: 80 }, 1_000, 800],
-    [{ percent: 80 }, null, undefined],
-    [{ remaining: 20 }, 500, 480],
-    [{ remaining: 20 }, 10, 0],
-    [{ count: 12 }, null, 12],
-    [{ daysLeft: 7 }, 1_000, undefined],
-    // Any of them will do, so the lowest counts.
-    [{ percent: 90, remaining: 50, daysLeft: 3 }, 400, 350],
-    [undefined, 1_000, undefined],
-  ])('%j of a limit of %s holds from %s', (level, limit, usage) => {
-    expect(thresholdUsage(level, limit)).toBe(usage)
-  })
-})
-
-describe('ticks', () => {
-  test('of values are few, round and whole', () => {
-    expect(valueTicks(0, 1_060)).toEqual([0, 500, 1_000])
-    expect(valueTicks(0, 2)).toEqual([0, 1, 2])
-    expect(valueTicks(700, 1_010)).toEqual([700, 800, 900, 1_000])
-  })
-
-  test.each([
-    [24 * HOUR, ['12:00', '18:00', '21 Nov', '06:00']],
-    [7 * 24 * HOUR, ['15 Nov', '17 Nov', '19 Nov', '21 Nov']],
-    [30 * 24 * HOUR, ['29 Oct', '5 Nov', '12 Nov', '19 Nov']],
-    [365 * 24 * HOUR, ['Jan 2026', 'Apr', 'Jul', 'Oct']],
-  ])('of %d ms are whole hours, days, weeks or months in UTC', (ms, labels) => {
-    expect(timeTicks(NOW - ms, NOW).map(({ label }) => label)).toEqual(labels)
-  })
-})
-
-test.each<[string, number | undefined, RangeName]>([
-  ['one that was never read', undefined, '1h'],
-  ['one of this morning', NOW - DAY / 4, '6h'],
-  ['one of yesterday', NOW - DAY, '24h'],
-  ['one of this week', NOW - 3 * DAY, '7d'],
-  ['one of this month', NOW - 20 * DAY, '30d'],
-  ['an old one, whose last weeks matter most', NOW - 200 * DAY, '30d'],
-])('charts of an account begin with the shortest range that has all there is: %s', (_which, since, range) => {
-  expect(usualRange(since, NOW)).toBe(range)
-})
-
-const base = {
-  gaps: [],
-  from: FROM,
-  now: NOW,
-  forecast: null,
-  unit: 'properties',
-  marks: [],
-  levels: { warning: { percent: 80 }, critical: { percent: 95 } },
-}
-const stand = (fromDay: number, toDay: number, usage: number, limit: number | null = 1_000) => ({
-  from: FROM + fromDay * DAY,
-  to: FROM + toDay * DAY,
-  usage,
-  limit,
-})
-
-test('a chart says from where to where, which level holds since when, and when it is full', () => {
-  const track = [[stand(0, 10, 720), stand(10, 20, 820), stand(20, 30, 960)]]
-  const forecast = { days: 12.4, earliest: 9.2, latest: 19.5 }
-  expect(chartStory({ ...base, track, forecast }, 'in 30 days')).toBe(
-    'From 720 to 960 of 1,000 in 30 days. Above critical (950) since 2026-11-11 10:00 UTC. At this pace: 12 days left (9 to 20).',
-  )
-})
-
-test('a limit that moved is told, and a time in which nothing was read', () => {
-  const track = [[stand(2, 10, 450, 500)], [stand(12, 20, 450, 500), stand(20, 30, 450, 600)]]
-  expect(chartStory({ ...base, track }, 'in 30 days')).toBe(
-    'Unchanged at 450 of 600 since 2026-10-24 10:00 UTC. The limit moved to 600 at 2026-11-11 10:00 UTC. Part of the time nothing was read.',
-  )
-})
-
-test('what was not read lately is told as of its last reading, and the time since then is a gap until now', () => {
-  const track = [[stand(20, 25, 997)]]
-  const gaps = [{ from: FROM + 25 * DAY, to: NOW }]
-  expect(chartStory({ ...base, track, gaps }, 'in 30 days')).toBe(
-    'Last read 2026-11-16 10:00 UTC, nothing since. Until then unchanged at 997 of 1,000 since 2026-11-11 10:00 UTC. Above critical (950) the whole time until then.',
-  )
-  expect(geometryOf({ ...base, track, gaps }, 170).gaps).toEqual([{ x: 485.4, width: 485.5 }])
-})
-
-test('a limit that was not known for a while has not moved by that; nor has one that was not known at first', () => {
-  const track = [[stand(0, 5, 0, null), stand(5, 10, 450), stand(10, 20, 0, null), stand(20, 30, 460)]]
-  expect(chartStory({ ...base, track }, 'in 30 days')).not.toContain('The limit moved')
-  expect(geometryOf({ ...base, track }, 170).moved).toEqual([])
-  const moved = [[stand(0, 10, 450), stand(10, 20, 0, null), stand(20, 30, 460, 900)]]
-  expect(chartStory({ ...base, track: moved }, 'in 30 days')).toContain(
-    'The limit moved to 900 at 2026-11-11 10:00 UTC.',
-  )
-  expect(geometryOf({ ...base, track: moved }, 170).moved).toHaveLength(1)
-})
-
-test('what holds all the time, what is full, what has no limit and what was never read are told as such', () => {
-  const always = [[stand(0, 30, 960)]]
-  expect(chartStory({ ...base, track: always }, 'in 30 days')).toContain('Above critical (950) the whole time.')
-  expect(chartStory({ ...base, track: [[stand(0, 30, 1_000)]] }, 'in 30 days')).toContain(' Full.')
-  expect(chartStory({ ...base, track: [[stand(0, 9, 1, null), stand(9, 30, 3, null)]] }, 'in 30 days')).toBe(
-    'From 1 to 3 in 30 days.',
-  )
-  expect(chartStory({ ...base, track: [] }, 'in 30 days')).toBe('Nothing was read in this time.')
-})
-
-test('a series stands as it was read until it changed; where nothing was read there is nothing', () => {
-  fc.assert(
-    fc.property(histories, fc.integer({ min: FROM, max: NOW }), (timeline, at) => {
-      const { track, gaps } = drawn(timeline)
-      const stretches = timeline.series.get('overall') ?? []
-      const value = stretches.findLast(({ from }) => from <= at)?.value
-      const isMissing = gaps.some(({ from, to }) => from < at && at < to)
-      const stands = track.flat().filter(({ from, to }) => from <= at && at < to)
-      if (isMissing || value === undefined) expect(stands).toEqual([])
-      else if (at < NOW && !gaps.some(({ from }) => from === at)) expect(stands).toMatchObject([value])
-    }),
-    { numRuns: 100 },
-  )
-})
-
-test('what was read just now, or was the only reading before a gap, is there for a moment', () => {
-  const at = (usage: number, from: number) => ({ from, value: { usage, limit: null } })
-  const none = { from: Number.NEGATIVE_INFINITY, value: undefined }
-  const series = new Map([['overall', [none, at(1, FROM + HOUR), at(2, FROM + 9 * HOUR), at(3, NOW)]]])
-  const polls = [{ at: FROM + HOUR }, { at: FROM + 9 * HOUR, missingSince: FROM + HOUR }, { at: NOW }]
-  expect(drawn({ series, polls, readAt: NOW }).track).toEqual([
-    [{ from: FROM + HOUR, to: FROM + HOUR, usage: 1, limit: null }],
-    [
-      { from: FROM + 9 * HOUR, to: NOW, usage: 2, limit: null },
-      { from: NOW, to: NOW, usage: 3, limit: null },
-    ],
-  ])
-})
-
-test('runs follow each other, each without a break, all within the span, and none across a gap', () => {
+test('each point is what was read then; where nothing was read there is a point without usage', () => {
   fc.assert(
     fc.property(histories, (timeline) => {
-      const { track, gaps } = drawn(timeline)
-      let end = Number.NEGATIVE_INFINITY
-      for (const run of track) {
-        const [first, last] = [run[0], run.at(-1)]
-        if (first === undefined || last === undefined) throw new Error('a run of nothing')
-        expect(first.from).toBeGreaterThanOrEqual(Math.max(FROM, end))
-        expect(last.to).toBeLessThanOrEqual(NOW)
-        for (const [n, { from, to }] of run.entries()) {
-          expect(to).toBeGreaterThanOrEqual(from)
-          if (n > 0) expect(from).toBe(run[n - 1]?.to)
-        }
-        for (const gap of gaps) expect(last.to <= gap.from || first.from >= gap.to).toBe(true)
-        end = last.to
+      const points = drawn(timeline)
+      const gaps = gapsOf(timeline)
+      expect(points.map(({ at }) => at)).toEqual(points.map(({ at }) => at).toSorted((a, b) => a - b))
+      for (const [n, { at, usage }] of points.entries()) {
+        const read = timeline.series.get('overall')?.findLast(({ from }) => from <= at)?.value?.usage
+        const isMissing = gaps.some(({ from, to }) => from <= at && at < to)
+        if (usage !== undefined) expect(usage).toBe(read)
+        else expect(isMissing || read === undefined).toBe(true)
+        if (usage !== undefined && isMissing) expect(points[n + 1]).toEqual({ at })
+      }
+      for (const { from } of gaps) {
+        const last = points.findLast(({ at }) => at <= from)
+        if (from >= FROM && from <= NOW && last !== undefined) expect(last.usage).toBeUndefined()
       }
     }),
-    { numRuns: 100 },
+    { numRuns: 200 },
   )
 })
 
-test('thinned out, the highest and the end of every slot stay, each limit that came, and every run', () => {
+test('of many points the highest and the last of all stay', () => {
   fc.assert(
-    fc.property(histories, fc.integer({ min: HOUR, max: 200 * HOUR }), (timeline, slotMs) => {
-      const { track } = drawn(timeline)
-      const few = thinned(track, slotMs)
-      expect(few.map((run) => [run[0]?.from, run.at(-1)?.to])).toEqual(
-        track.map((run) => [run[0]?.from, run.at(-1)?.to]),
-      )
-      for (const [n, run] of track.entries()) {
-        const kept = few[n] ?? []
-        expect(Math.max(...kept.map(({ usage }) => usage))).toBe(Math.max(...run.map(({ usage }) => usage)))
-        const limitsOf = (stands: typeof run) =>
-          stands.map(({ limit }) => limit).filter((limit, m, all) => limit !== all[m - 1])
-        expect(limitsOf(kept)).toEqual(limitsOf(run))
-        for (const { from } of run) {
-          const slotEnd = (Math.floor(from / slotMs) + 1) * slotMs - 1
-          const at = (stands: typeof run) => stands.findLast((stand) => stand.from <= slotEnd)?.usage
-          expect(at(kept)).toBe(at(run))
-        }
-        const most = 2 * ((NOW - FROM) / slotMs + 2) + limitsOf(run).length
-        expect(kept.length).toBeLessThanOrEqual(most)
-      }
+    fc.property(fc.array(fc.nat({ max: 2_000 }), { minLength: 500, maxLength: 800 }), (usages) => {
+      const step = (NOW - FROM) / usages.length
+      const stretches = usages.map((usage, n) => ({ from: FROM + Math.ceil(n * step), value: { usage, limit: 900 } }))
+      const timeline = { series: new Map([['overall', stretches]]), polls: [{ at: FROM }], readAt: NOW }
+      const points = drawn(timeline)
+      expect(points.length).toBeLessThanOrEqual(105)
+      expect(Math.max(...points.map(({ usage = 0 }) => usage))).toBe(Math.max(...usages))
+      expect(points.at(-1)?.usage).toBe(usages.at(-1))
     }),
-    { numRuns: 100 },
+    { numRuns: 50 },
+  )
+})
+
+test('whatever there is to draw, every line lies in the frame, and time only goes on', () => {
+  const forecasts = fc.option(
+    fc.record({
+      days: fc.double({ min: 0.1, max: 900, noNaN: true }),
+      earliest: fc.double({ min: 0.1, max: 900, noNaN: true }),
+      latest: fc.option(fc.double({ min: 0.1, max: 900, noNaN: true })),
+    }),
+  )
+  fc.assert(
+    fc.property(histories, forecasts, (timeline, forecast) => {
+      const points = drawn(timeline)
+      const page = String(chart({ title: 'a', unit: 'b', points, now: NOW, forecast }, 170))
+      expect(page).not.toMatch(/NaN|Infinity/)
+      const { lineOf, texts } = chartIn(page)
+      for (const line of [lineOf('usage'), lineOf('limit')]) {
+        const heights = [...(line ?? '').matchAll(/[V ]([\d.-]+)/g)].map(([, y]) => Number(y))
+        for (const y of heights) expect(y >= 0 && y <= 170).toBe(true)
+        const times = [...(line ?? '').matchAll(/[MH]([\d.-]+)/g)].map(([, x]) => Number(x))
+        expect(times).toEqual(times.toSorted((a, b) => a - b))
+        for (const x of times) expect(x >= 0 && x <= 1_000).toBe(true)
+      }
+      expect(texts.length).toBeLessThanOrEqual(14)
+    }),
+    { numRuns: 200 },
   )
 })

@@ -125,17 +125,6 @@ test('the page of an alert about an imported token of another account names that
   expect(text).toContain('the imported token belongs to another account')
 })
 
-test('where nothing was read lately the chart says when it was last read, and the time since then is gray', async () => {
-  const { get, poll, clock } = await openAccount()
-  await poll(4, readings(clock.now(), 960))
-  const path = '/accounts/4/series?id=overall&range=7d'
-  expect((await get(path)).text).not.toContain('nothing since')
-  clock.move(3 * 86_400_000)
-  const { text } = await get(path)
-  expect(text).toMatch(/<p>Last read [^<]*, nothing since\. Until then unchanged at 960 of 1,000/)
-  expect(text).toContain('<rect class="gap"')
-})
-
 test('the page of a token alert has the link for the customer, for a reader who may send it', async () => {
   const { get, ask, poll, clock, addToken } = await openAccount()
   const since = clock.now()

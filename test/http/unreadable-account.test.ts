@@ -21,7 +21,6 @@ const OF_NONE = /^\/(assets|install|oauth|sign-in|acknowledge)\b/
 /** They ask for more than an account, or may answer that there is no such thing. */
 const ASKED: Record<string, string> = {
   '/accounts/:hubId/series': '?id=overall',
-  '/accounts/:hubId/series.csv': '?id=overall',
 }
 
 let open: Awaited<ReturnType<typeof openLastingServer>>

@@ -17,6 +17,16 @@
     field.select()
   })
 
+  /** A button copies the field, or the link, that it names; both work without it. Live parts change their buttons: one listener for all. */
+  document.addEventListener('click', async ({ target }) => {
+    const button = target.closest('button[data-copy]')
+    if (button === null) return
+    const field = document.getElementById(button.dataset.copy)
+    field.select?.()
+    await navigator.clipboard.writeText(field.value ?? field.href).catch(() => document.execCommand('copy'))
+    button.textContent = 'Copied'
+  })
+
   const regions = [...document.querySelectorAll(`[${NAME}]`)]
   if (regions.length === 0) return
 

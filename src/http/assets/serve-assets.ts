@@ -7,7 +7,7 @@ export const ASSETS = {
     type: 'text/css; charset=utf-8',
     files: ['plimsoll.css', 'fleet.css', 'charts.css', 'forms.css', 'touch.css'],
   },
-  '/assets/live.js': { type: 'text/javascript; charset=utf-8', files: ['live.js', 'charts.js'] },
+  '/assets/live.js': { type: 'text/javascript; charset=utf-8', files: ['live.js'] },
   '/assets/mark.svg': { type: 'image/svg+xml', files: ['mark.svg'] },
 } as const
 

@@ -4,7 +4,7 @@ import { pathOfNamed } from '../search-accounts.ts'
 import type { WebDeps } from '../web-deps.ts'
 import { confirmUninstall, contactByForm, pollByForm, refreshByForm, uninstallByForm } from './account/account-forms.ts'
 import { showAccount } from './account/account-page.ts'
-import { sendSeries, showSeries } from './account/series-page.ts'
+import { showSeries } from './account/series-page.ts'
 import { showAccounts } from './accounts.ts'
 import { acknowledgeByForm, showAlert, unacknowledgeByForm } from './alerts/alert-page.ts'
 import { showAlerts } from './alerts/alerts-page.ts'
@@ -58,7 +58,6 @@ export function servePages(app: FastifyInstance, deps: WebDeps): void {
       return typeof page === 'string' ? reply.redirect(page, 302) : showOperatorPage(verdicts, request, reply, page)
     })
   }
-  app.get('/accounts/:hubId/series.csv', (request, reply) => sendSeries(deps, request, reply))
   app.register((scope, _options, done) => {
     acceptOwnForms(scope, deps.publicUrl)
     for (const [path, act] of Object.entries(FORMS)) {

@@ -139,7 +139,7 @@ const LOOK = `(() => {
   const levels = [...document.querySelectorAll('h1, h2, h3, h4')].map((one) => Number(one.localName[1]))
   if (levels.filter((level) => level === 1).length !== 1) found.push('not one h1')
   if (levels.some((level, n) => n > 0 && level > levels[n - 1] + 1)) found.push('headings skip a level: ' + levels.join(' '))
-  for (const text of document.querySelectorAll('.chart text')) {
+  for (const text of document.querySelectorAll('.plot text')) {
     const pixels = Number.parseFloat(getComputedStyle(text).fontSize) * text.getCTM().d
     if (pixels < 11.5) found.push('words of ' + pixels + ' px in a chart')
   }

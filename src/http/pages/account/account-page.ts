@@ -134,9 +134,7 @@ function charts(all: AccountSeries): Html | undefined {
       return metricKind(name.metric)?.isSample !== true && (level !== undefined || (current?.percent ?? 0) > 0)
     })
     .slice(0, MOST_CHARTS)
-  const drawn = shown.map((series, n) =>
-    seriesChart(all, series, { id: `chart-${n}`, height: HEIGHT, caption: html`<h3>${seriesLink(all, series)}</h3>` }),
-  )
+  const drawn = shown.map((series) => seriesChart(all, series, HEIGHT, html`<h3>${seriesLink(all, series)}</h3>`))
   return html`<section id="charts"><div class="head"><h2>Charts</h2>
 ${rangeChoice(all, (range) => `/accounts/${all.hubId}?range=${range}#charts`)}</div>
 ${shown.length === 0 ? nothing('There is nothing to draw: nothing is used.') : undefined}

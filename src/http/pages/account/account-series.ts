@@ -1,35 +1,33 @@
 import type { AlertLevel } from '../../../alerts/alert.ts'
 import { byConsequence, compareRanks, type Ranked } from '../../../alerts/alert.ts'
-import { levelOf, ruleFor } from '../../../alerts/evaluation/rules.ts'
+import { type Level, levelOf, ruleFor } from '../../../alerts/evaluation/rules.ts'
 import { seriesName } from '../../../alerts/series-name.ts'
 import { type AccountHistory, type History, type Timeline, timelineOf } from '../../../limits/history/history.ts'
 import { metricKind } from '../../../limits/reports/all-reports.ts'
 import type { SeriesName } from '../../../limits/reports/report.ts'
 import { parseSeriesId, seriesId } from '../../../limits/series.ts'
-import { cleanText } from '../../../text/clean-text.ts'
-import { formatMoment, zoneName } from '../../../text/format-time.ts'
+import { zoneName } from '../../../text/format-time.ts'
 import { type Html, html } from '../../../text/html.ts'
 import { readUntil } from '../../../views/account-history.ts'
 import type { CurrentSeries } from '../../../views/account-view.ts'
 import type { AccountExplanation, ExplainedSeries } from '../../../views/explain-account.ts'
 import type { RuleSet } from '../../../views/view-deps.ts'
-import { chart, sparkline } from './chart/chart.ts'
-import type { ChartData, Mark } from './chart/geometry.ts'
-import { gapsOf, thinned, trackOf } from './chart/track.ts'
+import { chart, sparkline } from './chart.ts'
+import { gapsOf, type Point, pointsOf } from './points.ts'
 
 const HOUR = 3_600_000
 const DAY = 24 * HOUR
 
-/** How far back a chart reaches, and of how long a stretch it shows one point; 0 = each change. */
+/** How far back a chart reaches, ms. */
 const RANGES = {
-  '1h': { ms: HOUR, slotMs: 0, says: 'in an hour' },
-  '6h': { ms: 6 * HOUR, slotMs: 0, says: 'in 6 hours' },
-  '24h': { ms: DAY, slotMs: 0, says: 'in 24 hours' },
-  '7d': { ms: 7 * DAY, slotMs: 0, says: 'in 7 days' },
-  '30d': { ms: 30 * DAY, slotMs: HOUR, says: 'in 30 days' },
-  '90d': { ms: 90 * DAY, slotMs: 6 * HOUR, says: 'in 90 days' },
-  '1y': { ms: 365 * DAY, slotMs: DAY, says: 'in a year' },
-} as const satisfies Record<string, { ms: number; slotMs: number; says: string }>
+  '1h': HOUR,
+  '6h': 6 * HOUR,
+  '24h': DAY,
+  '7d': 7 * DAY,
+  '30d': 30 * DAY,
+  '90d': 90 * DAY,
+  '1y': 365 * DAY,
+} as const
 
 export type RangeName = keyof typeof RANGES
 export const RANGE_NAMES = Object.keys(RANGES) as RangeName[]
@@ -43,7 +41,7 @@ const LONGEST_USUAL: RangeName = '30d'
  */
 export function usualRange(since: number | undefined, now: number): RangeName {
   const age = now - (since ?? now)
-  return RANGE_NAMES.find((name) => name === LONGEST_USUAL || age <= RANGES[name].ms) ?? LONGEST_USUAL
+  return RANGE_NAMES.find((name) => name === LONGEST_USUAL || age <= RANGES[name]) ?? LONGEST_USUAL
 }
 
 /** An account's series as its pages show them: names, levels, and how each moved in the range that was chosen. */
@@ -54,8 +52,8 @@ export interface AccountSeries {
   timeline: Timeline
   /** Series as last read, with their names and alerts. */
   current: readonly ShownSeries[]
-  /** `slotMs`: one point a slot, other than the range says. */
-  dataOf: (series: ShownSeries, slotMs?: number) => ChartData
+  /** How one moved in the range. */
+  pointsOf: (series: ShownSeries) => Point[]
   /** The series of an id that was ever read and is still remembered. */
   find: (id: string) => ShownSeries | undefined
 }
@@ -90,13 +88,10 @@ export function accountSeries(
 ): AccountSeries {
   const timeline = history === undefined ? NEVER_READ : timelineOf(history)
   const range = asked ?? usualRange(history?.changes[0]?.at, now)
-  const gaps = gapsOf(timeline.polls)
-  const { ms, slotMs: usualSlotMs } = RANGES[range]
   const { polledAt } = account
   const isUnread = polledAt !== null && now > readUntil(account) && now - polledAt > freshnessMs
-  const span = { from: now - ms, to: isUnread ? polledAt : Math.min(now, readUntil(account)) }
-  const unread = isUnread ? [{ from: polledAt, to: now }] : []
-  const visible = [...gaps, ...unread].filter(({ from, to }) => to > span.from && from <= span.to)
+  const unread = isUnread ? [{ from: polledAt, to: Number.POSITIVE_INFINITY }] : []
+  const gaps = [...gapsOf(timeline), ...unread]
   const current = explained.map((one): ShownSeries => {
     const { series, state } = one
     const level = state === 'warning' || state === 'critical' ? state : undefined
@@ -108,19 +103,15 @@ export function accountSeries(
     now,
     timeline,
     current,
-    dataOf: ({ id, name, current: read, explained: one }, slotMs = usualSlotMs) => {
+    pointsOf: ({ id, name }) => {
       const rule = ruleFor(rules, account, name)
       const levels = rule?.off === true ? undefined : rule
-      return {
-        track: thinned(trackOf(timeline, gaps, id, span), slotMs),
-        gaps: visible,
-        from: span.from,
-        now,
-        unit: unitOf(name),
-        marks: one === undefined ? [] : marksOf(one),
-        levels: { warning: levelOf(levels, 'warning', name), critical: levelOf(levels, 'critical', name) },
-        forecast: read?.forecast ?? null,
-      }
+      const [warning, critical] = [levelOf(levels, 'warning', name), levelOf(levels, 'critical', name)]
+      return pointsOf(timeline, gaps, id, now - RANGES[range], now).map(({ at, usage, limit }) =>
+        usage === undefined
+          ? { at }
+          : { at, usage, limit, warning: levelUsage(warning, limit), critical: levelUsage(critical, limit) },
+      )
     },
     find: (id) => current.find((one) => one.id === id) ?? past(timeline, id),
   }
@@ -138,30 +129,17 @@ export function unitOf({ metric }: SeriesName): string {
 }
 
 /**
- * Marks where its alert was opened, changed its level or was resolved, and where an operator acknowledged it; repeats are no
- * news.
+ * The usage from which a level holds at a limit: the lowest of its conditions, as any of them will do. Undefined where none
+ * is about usage: days left depend on the pace, and a percentage needs a limit.
  */
-function marksOf({ transitions, state, since, acknowledged }: ExplainedSeries): Mark[] {
-  const told = transitions.flatMap(({ at, alert }): Mark[] => {
-    if (alert.kind !== 'limit' || alert.reason === 'repeat' || alert.reason === 'worse') return []
-    return [{ at, is: alert.status === 'resolved' ? 'resolved' : alert.level, says: '' }]
-  })
-  // The log may have forgotten the beginning of an alert that is open.
-  const open = since === null || told.some(({ at }) => at <= since) ? [] : [since]
-  const known = acknowledged === null ? [] : [acknowledged]
-  return [
-    ...told.map((mark) => ({ ...mark, says: `${mark.is}, ${formatMoment(mark.at)}` })),
-    ...open.map(
-      (at): Mark => ({
-        at,
-        is: state === 'critical' ? state : 'warning',
-        says: `alert open since ${formatMoment(at)}`,
-      }),
-    ),
-    ...known.map(({ at, by }): Mark => {
-      return { at, is: 'acknowledged', says: `acknowledged by ${cleanText(by, 60)}, ${formatMoment(at)}` }
-    }),
-  ]
+function levelUsage(level: Level | undefined, limit: number | undefined): number | undefined {
+  const { percent, count, remaining } = level ?? {}
+  const usages = [
+    count,
+    percent === undefined || limit === undefined ? undefined : (limit * percent) / 100,
+    remaining === undefined || limit === undefined ? undefined : Math.max(0, limit - remaining),
+  ].filter((usage) => usage !== undefined)
+  return usages.length === 0 ? undefined : Math.min(...usages)
 }
 
 /** Alerts by their consequence, then series that are full within a month, then the fullest; records at their limit are full. */
@@ -187,12 +165,8 @@ export function nearestFirst(series: readonly ShownSeries[]): ShownSeries[] {
 }
 
 /** The page of one series, in the range of the page that leads there. */
-export function seriesPath(
-  { hubId, range }: Pick<AccountSeries, 'hubId' | 'range'>,
-  id: string,
-  page = 'series',
-): string {
-  return `/accounts/${hubId}/${page}?${new URLSearchParams({ id, range })}`
+export function seriesPath({ hubId, range }: Pick<AccountSeries, 'hubId' | 'range'>, id: string): string {
+  return `/accounts/${hubId}/series?${new URLSearchParams({ id, range })}`
 }
 
 /** Link to the page of a series, by its name. */
@@ -200,11 +174,8 @@ export function seriesLink(all: AccountSeries, { id, title }: ShownSeries, shown
   return html`<a href="${seriesPath(all, id)}" title="${title}">${shown}</a>`
 }
 
-/** Points of a line in a table: more would not be visible. */
-const POINTS = 40
-
 export function sparklineOf(all: AccountSeries, series: ShownSeries): Html {
-  return sparkline(all.dataOf(series, RANGES[all.range].ms / POINTS), series.level)
+  return sparkline(all.pointsOf(series), all.now, series.level)
 }
 
 /** The last seven days of one series, for a list of several accounts; nothing where its history can't be read. */
@@ -216,26 +187,15 @@ export async function readSparkline(
 ): Promise<Html | undefined> {
   const read = await history.changes(hubId).catch(() => undefined)
   if (read === undefined) return undefined
-  const [timeline, { ms }] = [timelineOf(read), RANGES['7d']]
-  const gaps = gapsOf(timeline.polls)
-  const track = trackOf(timeline, gaps, seriesId(name), { from: now - ms, to: timeline.readAt })
-  const data = { track: thinned(track, ms / POINTS), gaps, from: now - ms, now, unit: '', marks: [] }
-  return sparkline({ ...data, levels: {}, forecast: null }, level)
+  const timeline = timelineOf(read)
+  return sparkline(pointsOf(timeline, gapsOf(timeline), seriesId(name), now - RANGES['7d'], now), now, level)
 }
 
-/** Rows of the numbers below a chart, about; the read-out stops at each. */
-const ROWS = 30
-
-/** A chart of a series in the range of its page, with its story and its numbers. `id` is unique on the page. */
-export function seriesChart(
-  all: AccountSeries,
-  series: ShownSeries,
-  { id = 'chart', height = 280, caption }: { id?: string; height?: number; caption?: Html } = {},
-): Html {
-  const { ms, says } = RANGES[all.range]
-  const numbers = all.dataOf(series, ms / ROWS).track
-  const csv = seriesPath(all, series.id, 'series.csv')
-  return chart({ id, title: series.title, data: all.dataOf(series), numbers, height, span: says, csv }, caption)
+/** A chart of a series in the range of its page. */
+export function seriesChart(all: AccountSeries, series: ShownSeries, height: number, caption?: Html): Html {
+  const { title, name, current } = series
+  const forecast = current?.forecast ?? null
+  return chart({ title, unit: unitOf(name), points: all.pointsOf(series), now: all.now, forecast }, height, caption)
 }
 
 export function rangeChoice({ range: chosen, now }: AccountSeries, path: (range: RangeName) => string): Html {

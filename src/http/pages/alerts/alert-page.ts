@@ -112,7 +112,7 @@ async function aboutAlert(
     why: shown.explained?.why,
     rule: rule == null ? undefined : ruleText(rule),
     records: shown.current?.records ?? undefined,
-    chart: html`${choice}${seriesChart(read.all, shown, { height: 160 })}`,
+    chart: html`${choice}${seriesChart(read.all, shown, 160)}`,
   }
 }
 
