@@ -10,7 +10,7 @@ import {
   usualLimitsError,
 } from './provider-errors.ts'
 import { type Caller, type ProviderRoute, provide, type SandboxParts } from './provider-route.ts'
-import { RATE_LIMIT, RateLimit } from './rate.ts'
+import { ACCOUNT_RATE } from './rate.ts'
 import { type AskedPair, REPORT_TABLE } from './report-table.ts'
 import type { BusyPair } from './reports.ts'
 import { FEWER_LIMIT_SCOPES, LIMIT_SCOPES, type ScopeRule } from './scopes.ts'
@@ -32,7 +32,6 @@ interface LimitsRoute {
 }
 
 export function serveLimits(server: FastifyInstance, parts: SandboxParts): void {
-  const rate = new RateLimit()
   for (const { path, endpoint, answer, scopes: own } of [...reportRoutes(parts), ...companionRoutes(parts)]) {
     for (const [base, usual] of LIMITS_BASES) {
       const scopes = own ?? usual
@@ -44,7 +43,7 @@ export function serveLimits(server: FastifyInstance, parts: SandboxParts): void 
         usualError: (status, { hubId }) =>
           usualLimitsError(status, { hubId, now: parts.clock.now(), scopes: scopes.named }),
         answer: (request) =>
-          withAccount(request, parts, { rate, scopes }, (account) => answer(account, request.params as AskedPair)),
+          withAccount(request, parts, scopes, (account) => answer(account, request.params as AskedPair)),
       })
     }
   }
@@ -88,14 +87,14 @@ function companionRoutes({ world }: SandboxParts): LimitsRoute[] {
 /** The account of the access token that a request carries, even if the token has expired. */
 function bearerCaller(request: FastifyRequest, { world }: Pick<SandboxParts, 'world'>): Caller {
   const { from, to } = request.params as { from?: string; to?: string }
-  return { hubId: world.hubIdOfAccessToken(bearerOf(request)), from: clipped(from), to: clipped(to) }
+  return { hubId: world.hubIdOf(bearerOf(request)), from: clipped(from), to: clipped(to) }
 }
 
 /** Lets a call through that comes with a live token, within its account's rate and scopes. */
 function withAccount(
   request: FastifyRequest,
   { world, clock }: Pick<SandboxParts, 'world' | 'clock'>,
-  { rate, scopes }: { rate: RateLimit; scopes: ScopeRule },
+  scopes: ScopeRule,
   work: (account: Hub) => Answer,
 ): Answer {
   const token = world.accessToken(bearerOf(request))
@@ -103,7 +102,7 @@ function withAccount(
   const now = clock.now()
   if (world.isExpired(token)) return expiredAuthentication(token.expiresAt, now)
   const { account, scopes: granted } = token.grant
-  const remaining = rate.take(account.hubId, now)
+  const remaining = account.rate.take(now)
   const answered = () => (scopes.allows(granted) ? work(account) : missingScopes(scopes.named))
   const answer = remaining < 0 ? rateLimited(account.hubId) : answered()
   const headers = { ...RATE_HEADERS, 'x-hubspot-ratelimit-remaining': String(Math.max(0, remaining)) }
@@ -111,8 +110,8 @@ function withAccount(
 }
 
 const RATE_HEADERS = {
-  'x-hubspot-ratelimit-interval-milliseconds': String(RATE_LIMIT.perMs),
-  'x-hubspot-ratelimit-max': String(RATE_LIMIT.requests),
+  'x-hubspot-ratelimit-interval-milliseconds': String(ACCOUNT_RATE.perMs),
+  'x-hubspot-ratelimit-max': String(ACCOUNT_RATE.requests),
 }
 
 function bearerOf(request: FastifyRequest): string {

@@ -1,146 +1,134 @@
 import { createHash } from 'node:crypto'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { z } from 'zod'
 import { type Answer, json, noContent } from './answer.ts'
-import type { GrantType } from './journal.ts'
 import {
   missingParameter,
   oauthRefusal,
   tokenNotFound,
-  tokenOfWrongFormat,
   tokenRateLimited,
   usualMetadataError,
   usualTokenError,
 } from './provider-errors.ts'
-import { type Caller, formOf, provide, type RegisteredApp, type SandboxParts } from './provider-route.ts'
-import type { AccessToken, Approval, IssuedTokens, World } from './world.ts'
+import { formOf, provide, type RegisteredApp, type SandboxParts } from './provider-route.ts'
+import type { AccessToken, Approval, GrantRefusal, IssuedTokens, World } from './world.ts'
 
 /**
  * The OAuth endpoints. In v1 the paths of metadata and deletion carry the token. In its announced successors tokens only ever
  * travel in form bodies, and each call names the app.
  */
 export function serveOAuth(server: FastifyInstance, parts: SandboxParts): void {
-  serveToken(server, parts, '/oauth/v1/token', () => ({}))
-  serveV1Tokens(server, parts)
+  serveGrants(server, parts, '/oauth/v1/token', () => ({}))
+  serveTokensInPaths(server, parts)
   for (const version of ['2026-03', '2026-09']) {
-    serveToken(server, parts, `/oauth/${version}/token`, ({ account, scopes }) => ({
+    const path = `/oauth/${version}/token`
+    serveGrants(server, parts, path, ({ account, scopes }) => ({
       hub_id: account.hubId,
       user_id: account.userId,
       scopes,
       token_use: 'access_token',
     }))
-    serveTokensInForms(server, parts, `/oauth/${version}/token`)
+    serveTokensInForms(server, parts, path)
   }
 }
 
-function serveToken(
+const text = z.string().min(1)
+const appFields = { client_id: text, client_secret: text }
+const exchangeShape = z.object({ code: text, redirect_uri: text, ...appFields })
+const refreshShape = z.object({ refresh_token: text, ...appFields })
+const tokenShape = z.object({ ...appFields, token: text })
+
+type Form = Record<string, string> | undefined
+
+/** The answer to a form of this shape with the app's own credentials, or its refusal. */
+function answerForm<T extends { client_id: string; client_secret: string }>(
+  form: Form,
+  shape: z.ZodType<T>,
+  app: RegisteredApp,
+  answer: (fields: T) => Answer,
+): Answer {
+  if (form === undefined) return oauthRefusal('no-form')
+  const { data, error } = shape.safeParse(form)
+  if (error !== undefined) return missingParameter(String(error.issues[0]?.path[0]))
+  if (data.client_id !== app.clientId) return oauthRefusal('unknown-client')
+  return data.client_secret === app.clientSecret ? answer(data) : oauthRefusal('wrong-secret')
+}
+
+function serveGrants(
   server: FastifyInstance,
   parts: SandboxParts,
   path: string,
   more: (grant: Approval) => object,
 ): void {
+  const { world, app, clock } = parts
+  const issued = (tokens: IssuedTokens | GrantRefusal) => {
+    if (typeof tokens === 'string') return oauthRefusal(tokens)
+    const { accessToken, refreshToken, expiresIn } = tokens
+    return json(200, {
+      token_type: 'bearer',
+      refresh_token: refreshToken,
+      access_token: accessToken.token,
+      expires_in: expiresIn,
+      ...more(accessToken.grant),
+    })
+  }
   provide(server, parts, {
     method: 'POST',
     path,
     endpoint: 'token',
-    identify: (request) => grantCaller(request, parts.world),
+    identify: (request) => {
+      const { grant_type: grant, code = '', refresh_token = '' } = formOf(request) ?? {}
+      if (grant === 'authorization_code') return { grant, hubId: world.hubIdOf(code) }
+      return grant === 'refresh_token' ? { grant, hubId: world.hubIdOf(refresh_token) } : { hubId: null }
+    },
     usualError: (status, { grant }) => usualTokenError(status, grant),
-    answer: (request) => {
-      const secondsToWait = parts.tokenLimit.take(parts.clock.now())
-      if (secondsToWait !== undefined) return tokenRateLimited(secondsToWait)
-      const tokens = redeem(formOf(request), parts)
-      if ('status' in tokens) return tokens
-      const { accessToken, refreshToken, expiresIn } = tokens
-      return json(200, {
-        token_type: 'bearer',
-        refresh_token: refreshToken,
-        access_token: accessToken.token,
-        expires_in: expiresIn,
-        ...more(accessToken.grant),
-      })
+    answer: (request, { grant }) => {
+      if (world.grantRate !== undefined && world.grantRate.take(clock.now()) < 0) {
+        return tokenRateLimited(Math.max(1, Math.ceil(world.grantRate.msUntilRoom(clock.now()) / 1000)))
+      }
+      const form = formOf(request)
+      if (grant === 'authorization_code') {
+        return answerForm(form, exchangeShape, app, (fields) =>
+          issued(world.redeemCode(fields.code, fields.redirect_uri)),
+        )
+      }
+      if (grant === 'refresh_token') {
+        return answerForm(form, refreshShape, app, (fields) => issued(world.refresh(fields.refresh_token)))
+      }
+      if (form === undefined) return oauthRefusal('no-form')
+      return form.grant_type ? oauthRefusal('other-grant-type') : missingParameter('grant_type')
     },
   })
 }
 
-/** Finds the account of a code or refresh token. */
-function grantCaller(request: FastifyRequest, world: World): Caller {
-  const form = formOf(request)
-  const grant = form?.get('grant_type')
-  if (grant === 'authorization_code') return { grant, hubId: world.hubIdOfCode(form?.get('code') ?? '') }
-  if (grant === 'refresh_token') return { grant, hubId: world.hubIdOfRefreshToken(form?.get('refresh_token') ?? '') }
-  return { hubId: null }
-}
-
-const REQUIRED: Record<GrantType, readonly string[]> = {
-  authorization_code: ['code', 'redirect_uri', 'client_id', 'client_secret'],
-  refresh_token: ['refresh_token', 'client_id', 'client_secret'],
-}
-
-/** Tokens for the code or refresh token in the form, in either dialect, or the answer that refuses it. */
-function redeem(form: URLSearchParams | undefined, { world, app }: SandboxParts): IssuedTokens | Answer {
-  if (form === undefined) return oauthRefusal('no-form')
-  const grant = form.get('grant_type') ?? ''
-  if (grant === '') return missingParameter('grant_type')
-  if (!isSupported(grant)) return oauthRefusal('other-grant-type')
-  const refusal = formRefusal(form, REQUIRED[grant], app)
-  if (refusal !== undefined) return refusal
-  const tokens =
-    grant === 'authorization_code'
-      ? world.redeemCode(form.get('code') ?? '', form.get('redirect_uri') ?? '')
-      : world.refresh(form.get('refresh_token') ?? '')
-  return typeof tokens === 'string' ? oauthRefusal(tokens) : tokens
-}
-
-function isSupported(grant: string): grant is GrantType {
-  return Object.hasOwn(REQUIRED, grant)
-}
-
-/** Nothing if the form is complete and carries the app's own credentials. */
-function formRefusal(form: URLSearchParams, required: readonly string[], app: RegisteredApp): Answer | undefined {
-  const missing = required.find((name) => !form.get(name))
-  if (missing !== undefined) return missingParameter(missing)
-  if (form.get('client_id') !== app.clientId) return oauthRefusal('unknown-client')
-  return form.get('client_secret') === app.clientSecret ? undefined : oauthRefusal('wrong-secret')
-}
-
-function serveV1Tokens(server: FastifyInstance, parts: SandboxParts): void {
+function serveTokensInPaths(server: FastifyInstance, parts: SandboxParts): void {
   const { world, app } = parts
-  const tokenInPath = (request: FastifyRequest) => (request.params as { token: string }).token
-  const ofRefreshToken = {
-    path: '/oauth/v1/refresh-tokens/:token',
-    identify: (request: FastifyRequest): Caller => ({ hubId: world.hubIdOfRefreshToken(tokenInPath(request)) }),
-    usualError: usualMetadataError,
+  const serve = (
+    method: 'GET' | 'DELETE',
+    kind: 'access-tokens' | 'refresh-tokens',
+    answer: (token: string) => Answer,
+  ) => {
+    const tokenIn = (request: FastifyRequest) => (request.params as { token: string }).token
+    provide(server, parts, {
+      method,
+      path: `/oauth/v1/${kind}/:token`,
+      endpoint: method === 'GET' ? 'metadata' : 'delete',
+      identify: (request) => ({ hubId: world.hubIdOf(tokenIn(request)) }),
+      usualError: usualMetadataError,
+      answer: (request) => answer(tokenIn(request)),
+    })
   }
-
-  provide(server, parts, {
-    method: 'GET',
-    path: '/oauth/v1/access-tokens/:token',
-    endpoint: 'metadata',
-    identify: (request) => ({ hubId: world.hubIdOfAccessToken(tokenInPath(request)) }),
-    usualError: usualMetadataError,
-    answer: (request) => {
-      const text = tokenInPath(request)
-      if (text.startsWith('pat-')) return tokenOfWrongFormat()
-      const token = world.accessToken(text)
-      if (token === undefined || world.isExpired(token)) return tokenNotFound()
-      return json(200, accessTokenMetadata(token, world))
-    },
+  serve('GET', 'access-tokens', (text) => {
+    const token = world.accessToken(text)
+    return token === undefined || world.isExpired(token)
+      ? tokenNotFound()
+      : json(200, accessTokenMetadata(token, world))
   })
-  provide(server, parts, {
-    ...ofRefreshToken,
-    method: 'GET',
-    endpoint: 'metadata',
-    answer: (request) => {
-      const token = tokenInPath(request)
-      const grant = world.refreshToken(token)
-      return grant === undefined ? tokenNotFound() : json(200, refreshTokenMetadata(token, grant, app.clientId))
-    },
+  serve('GET', 'refresh-tokens', (token) => {
+    const grant = world.refreshToken(token)
+    return grant === undefined ? tokenNotFound() : json(200, refreshTokenMetadata(token, grant, app.clientId))
   })
-  provide(server, parts, {
-    ...ofRefreshToken,
-    method: 'DELETE',
-    endpoint: 'delete',
-    answer: (request) => (world.deleteRefreshToken(tokenInPath(request)) ? noContent() : tokenNotFound()),
-  })
+  serve('DELETE', 'refresh-tokens', (token) => (world.deleteRefreshToken(token) ? noContent() : tokenNotFound()))
 }
 
 function serveTokensInForms(server: FastifyInstance, parts: SandboxParts, path: string): void {
@@ -150,16 +138,9 @@ function serveTokensInForms(server: FastifyInstance, parts: SandboxParts, path: 
       method: 'POST',
       path: `${path}/${action}`,
       endpoint,
-      identify: (request) => {
-        const token = formOf(request)?.get('token') ?? ''
-        return { hubId: world.hubIdOfAccessToken(token) ?? world.hubIdOfRefreshToken(token) }
-      },
+      identify: (request) => ({ hubId: world.hubIdOf(formOf(request)?.token ?? '') }),
       usualError: usualMetadataError,
-      answer: (request) => {
-        const form = formOf(request)
-        if (form === undefined) return oauthRefusal('no-form')
-        return formRefusal(form, ['client_id', 'client_secret', 'token'], app) ?? answer(form.get('token') ?? '')
-      },
+      answer: (request) => answerForm(formOf(request), tokenShape, app, ({ token }) => answer(token)),
     })
   serve('introspect', 'metadata', (token) => json(200, introspection(token, parts)))
   serve('revoke', 'delete', (token) => {
@@ -182,21 +163,40 @@ function introspection(text: string, { world, app }: SandboxParts): object {
   }
   const grant = world.refreshToken(text)
   if (grant === undefined) return { active: false }
-  const metadata = refreshTokenMetadata(text, grant, app.clientId)
-  return { active: true, ...metadata, app_id: APP_ID, token_use: 'refresh_token' }
+  return {
+    active: true,
+    ...refreshTokenMetadata(text, grant, app.clientId),
+    app_id: APP_ID,
+    token_use: 'refresh_token',
+  }
 }
 
 /** The app's id at the provider. */
 const APP_ID = 2_210_331
 
 /** Everything that is known of a live access token: the fields of the v1 metadata endpoint. */
-function accessTokenMetadata(token: AccessToken, world: World): object {
+function accessTokenMetadata(accessToken: AccessToken, world: World): object {
+  const { token, grant, expiresAt } = accessToken
+  const scopes = grant.scopes.join(' ')
   return {
-    token: token.token,
-    ...grantFields(token.grant),
-    signed_access_token: signedAccessToken(token),
+    token,
+    ...grantFields(grant),
+    signed_access_token: {
+      expiresAt,
+      scopes: encoded(scopes),
+      hubId: grant.account.hubId,
+      userId: grant.account.userId,
+      appId: APP_ID,
+      signature: encoded(token),
+      scopeToScopeGroupPks: encoded(`groups of ${scopes}`),
+      newSignature: encoded(`new ${token}`),
+      hublet: 'na1',
+      trialScopes: '',
+      trialScopeToScopeGroupPks: '',
+      isUserLevel: false,
+    },
     app_id: APP_ID,
-    expires_in: world.secondsLeft(token),
+    expires_in: world.secondsLeft(accessToken),
     token_type: 'access',
   }
 }
@@ -210,25 +210,7 @@ function grantFields({ account, scopes }: Approval): object {
   return { user, hub_domain: hubDomain, scopes, hub_id: hubId, user_id: userId }
 }
 
-function signedAccessToken({ token, grant, expiresAt }: AccessToken): object {
-  const { account, scopes } = grant
-  return {
-    expiresAt,
-    scopes: encoded(scopes.join(' ')),
-    hubId: account.hubId,
-    userId: account.userId,
-    appId: APP_ID,
-    signature: encoded(token, 20),
-    scopeToScopeGroupPks: encoded(`groups of ${scopes.join(' ')}`),
-    newSignature: encoded(`new ${token}`, 32),
-    hublet: 'na1',
-    trialScopes: '',
-    trialScopeToScopeGroupPks: '',
-    isUserLevel: false,
-  }
-}
-
 /** Opaque and one-way, but the same for the same thing: a client must not be able to read anything into it. */
-function encoded(text: string, bytes = 12): string {
-  return createHash('sha256').update(text).digest().subarray(0, bytes).toString('base64')
+function encoded(text: string): string {
+  return createHash('sha256').update(text).digest('base64')
 }

@@ -1,4 +1,4 @@
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyRequest } from 'fastify'
 import type { Answer } from './answer.ts'
 import type { Hooks } from './hooks.ts'
 import type { Mail } from './inbox.ts'
@@ -59,11 +59,6 @@ ${body}
 export function wantsPage(request: FastifyRequest): boolean {
   const accept = request.headers.accept ?? ''
   return accept.includes('text/html') && !accept.includes('application/json')
-}
-
-/** The same address answers people and programs differently: caches must know. */
-export function variesByAccept(reply: FastifyReply): void {
-  reply.header('vary', 'accept')
 }
 
 const PAGE_HEADERS = {

@@ -3,7 +3,6 @@ import type { Clock } from '../runtime/clock.ts'
 import { type Answer, drop, send, throughFault } from './answer.ts'
 import type { Fault, Faults, FaultyEndpoint } from './faults.ts'
 import type { GrantType, Journal } from './journal.ts'
-import type { TokenLimit } from './rate.ts'
 import type { World } from './world.ts'
 
 /** The app that the provider knows. */
@@ -18,7 +17,6 @@ export interface SandboxParts {
   readonly clock: Clock
   readonly world: World
   readonly faults: Faults
-  readonly tokenLimit: TokenLimit
   readonly journal: Journal
   /** Aborted when the sandbox closes, so that delayed answers don't hold it up. */
   readonly closing: AbortSignal
@@ -82,11 +80,11 @@ export async function answerFaulted(
   return answer === undefined || closing.aborted ? drop(reply) : send(reply, answer)
 }
 
-/** The parameters of a form body; nothing unless the content type is that of a form. */
-export function formOf(request: FastifyRequest): URLSearchParams | undefined {
+/** The fields of a form body; nothing unless the content type is that of a form. */
+export function formOf(request: FastifyRequest): Record<string, string> | undefined {
   const type = request.headers['content-type'] ?? ''
   if (!type.toLowerCase().startsWith('application/x-www-form-urlencoded')) return undefined
-  return new URLSearchParams(textOf(request))
+  return Object.fromEntries(new URLSearchParams(textOf(request)))
 }
 
 /** The body as it came. */

@@ -13,7 +13,6 @@ import { serveOAuth } from './oauth.ts'
 import { markup, page } from './pages.ts'
 import { badUrl, pathNotFound } from './provider-errors.ts'
 import type { SandboxParts } from './provider-route.ts'
-import { TokenLimit } from './rate.ts'
 import type { Scenario } from './scenario.ts'
 import { World } from './world.ts'
 
@@ -59,7 +58,6 @@ export async function startSandbox(options: SandboxOptions, clock: Clock): Promi
     clock,
     world,
     faults,
-    tokenLimit: new TokenLimit(),
     journal: new Journal(clock),
     closing: closing.signal,
   }

@@ -1,14 +1,17 @@
 import { randomBytes, randomInt, randomUUID } from 'node:crypto'
 import type { Clock } from '../runtime/clock.ts'
-import { BoundedLog, Queue } from './bounded-log.ts'
+import { BoundedLog } from './bounded-log.ts'
+import { ACCOUNT_RATE, SlidingWindow } from './rate.ts'
 import { AccountReports } from './reports.ts'
 import type { AccountMoment, Scenario } from './scenario.ts'
 
 const CODE_LIFETIME_MS = 60_000
 
-/** How long a code or access token is still recognised as expired, rather than unknown. */
+/** How long a code or access token is still recognized as expired, rather than unknown. */
 const REMEMBERED_MS = 10 * 60_000
-const REMEMBERED_EXPIRED_TOKENS = 50_000
+const SWEEP_EVERY_MS = 60_000
+/** With more than so many tokens, those that expired are forgotten at once: a sandbox may run for weeks. */
+const CROWD = 50_000
 const REMEMBERED_DEAD_REFRESH_TOKENS = 100_000
 const REMEMBERED_ISSUED_TOKENS = 200_000
 
@@ -21,6 +24,7 @@ export interface Hub {
   installed: boolean
   epoch: number
   readonly reports: AccountReports
+  readonly rate: SlidingWindow
 }
 
 /** One approval of the install page. */
@@ -31,7 +35,6 @@ export interface Approval {
 }
 
 interface Code {
-  readonly text: string
   readonly grant: Approval
   readonly redirectUri: string
   readonly expiresAt: number
@@ -52,7 +55,12 @@ export interface IssuedTokens {
   readonly expiresIn: number
 }
 
-export type CodeRefusal = 'unknown-code' | 'expired-code' | 'other-redirect-uri'
+export type GrantRefusal =
+  | 'unknown-code'
+  | 'expired-code'
+  | 'other-redirect-uri'
+  | 'unknown-refresh-token'
+  | 'deleted-account'
 
 export interface WorldOptions {
   accounts: number
@@ -64,27 +72,28 @@ export interface WorldOptions {
 
 /** The provider's real state: accounts, and every code and token that was given out for them. */
 export class World {
+  /** The lifetime of access tokens that are given out from now on. */
+  tokenLifetimeMs: number
+  /** The rate of the token endpoint. The provider doesn't publish its own, so there is none until a test sets one. */
+  grantRate: SlidingWindow | undefined
   readonly #options: WorldOptions
   readonly #clock: Clock
   readonly #startedAt: number
+  #sweepAt: number
   readonly #accounts = new Map<number, Hub>()
-  // Beside each map its texts in the order of issue, which is the order of expiry for as long as lifetimes stay the same.
   readonly #codes = new Map<string, Code>()
-  readonly #codesByAge = new Queue<Code>()
   readonly #accessTokens = new Map<string, AccessToken>()
-  readonly #accessTokensByAge = new Queue<AccessToken>()
   readonly #refreshTokens = new Map<string, Approval>()
   /** Accounts of refused refresh tokens: so that a refusal still has its account. */
   readonly #deadRefreshTokens = new Map<string, number>()
-  readonly #deadRefreshTokensByAge = new Queue<string>()
   readonly #issued = new BoundedLog<string>({ entries: REMEMBERED_ISSUED_TOKENS })
-  #tokenLifetimeMs: number
 
   constructor(options: WorldOptions, clock: Clock) {
     this.#options = options
-    this.#tokenLifetimeMs = options.tokenLifetimeMs
+    this.tokenLifetimeMs = options.tokenLifetimeMs
     this.#clock = clock
     this.#startedAt = clock.now()
+    this.#sweepAt = this.#startedAt
     const width = Math.max(2, String(options.accounts).length)
     for (let index = 1; index <= options.accounts; index++) {
       const name = COMPANY_NAMES[(index - 1) % COMPANY_NAMES.length]
@@ -104,11 +113,6 @@ export class World {
     return { scenario: this.#options.scenario, hubId, elapsedMs: this.#clock.now() - this.#startedAt }
   }
 
-  /** Access tokens given out from now on live so long; those that are out keep their life. */
-  changeTokenLifetime(ms: number): void {
-    this.#tokenLifetimeMs = ms
-  }
-
   /** False if there is such an account already. */
   addAccount(hubId: number, hubDomain: string): boolean {
     if (this.#accounts.has(hubId)) return false
@@ -120,77 +124,9 @@ export class World {
       installed: false,
       epoch: 0,
       reports: new AccountReports(),
+      rate: new SlidingWindow(ACCOUNT_RATE),
     })
     return true
-  }
-
-  /** Approves the app, as the Connect button does. Returns the code that goes to `redirectUri`. */
-  approve(account: Hub, scopes: readonly string[], redirectUri: string): string {
-    this.#forgetOldCodes()
-    account.installed = true
-    const grant = { account, epoch: account.epoch, scopes }
-    const expiresAt = this.#clock.now() + CODE_LIFETIME_MS
-    const code = { text: newCode(), grant, redirectUri, expiresAt, used: false }
-    this.#codes.set(code.text, code)
-    this.#codesByAge.add(code)
-    this.#issued.add(code.text)
-    return code.text
-  }
-
-  redeemCode(text: string, redirectUri: string): IssuedTokens | CodeRefusal {
-    const code = this.#codes.get(text)
-    if (code === undefined || code.used || !isInForce(code.grant)) return 'unknown-code'
-    if (this.#clock.now() >= code.expiresAt) return 'expired-code'
-    if (code.redirectUri !== redirectUri) return 'other-redirect-uri'
-    code.used = true
-    const refreshToken = this.#issueRefreshToken(code.grant)
-    return this.#issueAccessToken(code.grant, refreshToken)
-  }
-
-  refresh(refreshToken: string): IssuedTokens | 'unknown-refresh-token' | 'deleted-account' {
-    const hubId = this.hubIdOfRefreshToken(refreshToken)
-    if (hubId !== null && !this.#accounts.has(hubId)) return 'deleted-account'
-    const grant = this.refreshToken(refreshToken)
-    if (grant === undefined) return 'unknown-refresh-token'
-    if (!this.#options.rotateRefreshTokens) return this.#issueAccessToken(grant, refreshToken)
-    this.deleteRefreshToken(refreshToken)
-    return this.#issueAccessToken(grant, this.#issueRefreshToken(grant))
-  }
-
-  /** The grant of a refresh token; nothing if it was never given out, was deleted or its account uninstalled. */
-  refreshToken(token: string): Approval | undefined {
-    const grant = this.#refreshTokens.get(token)
-    if (grant === undefined || isInForce(grant)) return grant
-    this.deleteRefreshToken(token)
-    return undefined
-  }
-
-  /** False if there is no such token. Access tokens obtained with it stay alive. */
-  deleteRefreshToken(token: string): boolean {
-    const grant = this.#refreshTokens.get(token)
-    if (grant === undefined) return false
-    this.#refreshTokens.delete(token)
-    this.#deadRefreshTokens.set(token, grant.account.hubId)
-    this.#deadRefreshTokensByAge.add(token)
-    if (this.#deadRefreshTokens.size > REMEMBERED_DEAD_REFRESH_TOKENS) {
-      this.#deadRefreshTokens.delete(this.#deadRefreshTokensByAge.takeOldest() ?? '')
-    }
-    return isInForce(grant)
-  }
-
-  /** An access token, expired or not; nothing if it was never given out, is long gone or its account uninstalled. */
-  accessToken(token: string): AccessToken | undefined {
-    const found = this.#accessTokens.get(token)
-    return found === undefined || !isInForce(found.grant) ? undefined : found
-  }
-
-  isExpired(token: AccessToken): boolean {
-    return this.#clock.now() >= token.expiresAt
-  }
-
-  /** Whole seconds an access token still lives, never more than it really does. */
-  secondsLeft(token: AccessToken): number {
-    return Math.max(0, Math.floor((token.expiresAt - this.#clock.now()) / 1000))
   }
 
   /** Everything the account granted is refused from now on; it may install again. */
@@ -205,16 +141,70 @@ export class World {
     this.#accounts.delete(account.hubId)
   }
 
-  hubIdOfCode(code: string): number | null {
-    return this.#codes.get(code)?.grant.account.hubId ?? null
+  /** Approves the app, as the Connect button does. Returns the code that goes to `redirectUri`. */
+  approve(account: Hub, scopes: readonly string[], redirectUri: string): string {
+    account.installed = true
+    const grant = { account, epoch: account.epoch, scopes }
+    const code = this.#noted(`na1-${randomUUID()}`)
+    this.#codes.set(code, { grant, redirectUri, expiresAt: this.#clock.now() + CODE_LIFETIME_MS, used: false })
+    return code
   }
 
-  hubIdOfRefreshToken(token: string): number | null {
-    return this.#refreshTokens.get(token)?.account.hubId ?? this.#deadRefreshTokens.get(token) ?? null
+  redeemCode(text: string, redirectUri: string): IssuedTokens | GrantRefusal {
+    const code = this.#codes.get(text)
+    if (code === undefined || code.used || !isInForce(code.grant)) return 'unknown-code'
+    if (this.#clock.now() >= code.expiresAt) return 'expired-code'
+    if (code.redirectUri !== redirectUri) return 'other-redirect-uri'
+    code.used = true
+    return this.#issueAccessToken(code.grant, this.#issueRefreshToken(code.grant))
   }
 
-  hubIdOfAccessToken(token: string): number | null {
-    return this.#accessTokens.get(token)?.grant.account.hubId ?? null
+  refresh(refreshToken: string): IssuedTokens | GrantRefusal {
+    const hubId = this.hubIdOf(refreshToken)
+    if (hubId !== null && !this.#accounts.has(hubId)) return 'deleted-account'
+    const grant = this.refreshToken(refreshToken)
+    if (grant === undefined) return 'unknown-refresh-token'
+    if (!this.#options.rotateRefreshTokens) return this.#issueAccessToken(grant, refreshToken)
+    this.deleteRefreshToken(refreshToken)
+    return this.#issueAccessToken(grant, this.#issueRefreshToken(grant))
+  }
+
+  /** The grant of a refresh token; nothing if it was never given out, was deleted or its account uninstalled. */
+  refreshToken(token: string): Approval | undefined {
+    const grant = this.#refreshTokens.get(token)
+    return grant !== undefined && isInForce(grant) ? grant : undefined
+  }
+
+  /** False if there is no such token. Access tokens obtained with it stay alive. */
+  deleteRefreshToken(token: string): boolean {
+    const grant = this.#refreshTokens.get(token)
+    if (grant === undefined) return false
+    this.#refreshTokens.delete(token)
+    if (this.#deadRefreshTokens.size >= REMEMBERED_DEAD_REFRESH_TOKENS) this.#deadRefreshTokens.clear()
+    this.#deadRefreshTokens.set(token, grant.account.hubId)
+    return isInForce(grant)
+  }
+
+  /** An access token, expired or not; nothing if it was never given out, is long gone or its account uninstalled. */
+  accessToken(token: string): AccessToken | undefined {
+    const found = this.#accessTokens.get(token)
+    return found !== undefined && isInForce(found.grant) ? found : undefined
+  }
+
+  isExpired(token: AccessToken): boolean {
+    return this.#clock.now() >= token.expiresAt
+  }
+
+  /** Whole seconds an access token still lives, never more than it really does. */
+  secondsLeft({ expiresAt }: AccessToken): number {
+    return Math.max(0, Math.floor((expiresAt - this.#clock.now()) / 1000))
+  }
+
+  /** The account that a code or token was given out for, though it may be refused now. */
+  hubIdOf(text: string): number | null {
+    const given = this.#codes.get(text) ?? this.#accessTokens.get(text)
+    const grant = given?.grant ?? this.#refreshTokens.get(text)
+    return grant?.account.hubId ?? this.#deadRefreshTokens.get(text) ?? null
   }
 
   /** Codes, access and refresh tokens, oldest first. */
@@ -223,39 +213,32 @@ export class World {
   }
 
   #issueRefreshToken(grant: Approval): string {
-    const token = newRefreshToken()
+    const token = this.#noted(`na1-${randomUUID()}`)
     this.#refreshTokens.set(token, grant)
-    this.#issued.add(token)
     return token
   }
 
   #issueAccessToken(grant: Approval, refreshToken: string): IssuedTokens {
-    this.#forgetOldAccessTokens()
-    const lifetime = this.#tokenLifetimeMs
-    const token = newAccessToken(this.#options.accessTokenLength)
-    const accessToken = { token, grant, expiresAt: this.#clock.now() + lifetime }
-    this.#accessTokens.set(accessToken.token, accessToken)
-    this.#accessTokensByAge.add(accessToken)
-    this.#issued.add(accessToken.token)
-    return { accessToken, refreshToken, expiresIn: Math.floor(lifetime / 1000) }
+    this.#sweep()
+    const token = this.#noted(newAccessToken(this.#options.accessTokenLength))
+    const accessToken = { token, grant, expiresAt: this.#clock.now() + this.tokenLifetimeMs }
+    this.#accessTokens.set(token, accessToken)
+    return { accessToken, refreshToken, expiresIn: Math.floor(this.tokenLifetimeMs / 1000) }
   }
 
-  #forgetOldCodes(): void {
-    const before = this.#clock.now() - REMEMBERED_MS
-    for (let code = this.#codesByAge.oldest; code !== undefined; code = this.#codesByAge.oldest) {
-      if (code.expiresAt > before) return
-      this.#codesByAge.takeOldest()
-      this.#codes.delete(code.text)
-    }
+  #noted(text: string): string {
+    this.#issued.add(text)
+    return text
   }
 
-  #forgetOldAccessTokens(): void {
+  /** Forgets codes and access tokens that expired long ago. */
+  #sweep(): void {
     const now = this.#clock.now()
-    for (let token = this.#accessTokensByAge.oldest; token !== undefined; token = this.#accessTokensByAge.oldest) {
-      const isCrowded = this.#accessTokens.size > REMEMBERED_EXPIRED_TOKENS
-      if (token.expiresAt > (isCrowded ? now : now - REMEMBERED_MS)) return
-      this.#accessTokensByAge.takeOldest()
-      this.#accessTokens.delete(token.token)
+    if (now < this.#sweepAt) return
+    this.#sweepAt = now + SWEEP_EVERY_MS
+    for (const given of [this.#codes, this.#accessTokens]) {
+      const rememberedMs = given.size > CROWD ? 0 : REMEMBERED_MS
+      for (const [text, { expiresAt }] of given) if (expiresAt + rememberedMs <= now) given.delete(text)
     }
   }
 }
@@ -285,12 +268,4 @@ function newAccessToken(length = 290 + randomInt(80)): string {
   const token = `C${text.slice(0, 40)}/${text.slice(40, 90)}+${text.slice(90, 130)}-${text.slice(130, 180)}_${text.slice(180)}==`
   // Joined texts keep all their pieces in memory; there may be hundreds of thousands of these.
   return Buffer.from(token, 'latin1').toString('latin1')
-}
-
-function newRefreshToken(): string {
-  return `na1-${randomUUID()}`
-}
-
-function newCode(): string {
-  return `na1-${randomUUID()}`
 }

@@ -151,7 +151,7 @@ const LIBRARIES: LibraryTable = {
   commander: { of: ['cli'] },
   'csv-parse': { of: ['accounts'] },
   // Beside what comes in, the shapes of what programs are given, and of what an earlier process left.
-  zod: { of: ['config', 'delivery', 'http', 'operations', 'views', 'tokens', 'limits'] },
+  zod: { of: ['config', 'delivery', 'http', 'operations', 'views', 'tokens', 'limits', 'sandbox'] },
   yaml: { of: ['config'] },
 }
 

@@ -24,19 +24,6 @@ test('an account can be added once, and then be connected and uninstalled', asyn
   expect((await call('DELETE', '/sandbox/accounts/43')).status).toBe(404)
 })
 
-test.each([
-  ['hubId', { hubDomain: 'x.example.com' }],
-  ['hubId', { hubId: '7', hubDomain: 'x.example.com' }],
-  ['hubId', { hubId: 0.5, hubDomain: 'x.example.com' }],
-  ['hubDomain', { hubId: 7 }],
-  ['body', 'seven'],
-])('a bad account is refused with 400 and names %s', async (field, account) => {
-  const { call } = await visit()
-  const answer = await call('POST', '/sandbox/accounts', account)
-  expect(answer.status).toBe(400)
-  expect(await answer.json()).toEqual({ field, error: expect.stringContaining(field) })
-})
-
 test('a report must be a JSON object of an account that exists; nothing else is asked of it', async () => {
   const { call, sandbox } = await visit()
   const put = async (path: string, body: string) =>
@@ -83,17 +70,44 @@ test('a call that is one too many changes nothing: its code is still good afterw
   expect((await redeem(code)).status).toBe(200)
 })
 
+const FAULTS = 'POST /sandbox/faults'
+
 test.each([
-  ['requests', { perMs: 1_000 }],
-  ['requests', { requests: 0, perMs: 1_000 }],
-  ['perMs', { requests: 1, perMs: 0.5 }],
-  ['perMs', { requests: 1 }],
-  ['body', []],
-])('a bad limit is refused with 400 and names %s', async (field, limit) => {
+  ['POST /sandbox/accounts', 'hubId', { hubId: 0.5, hubDomain: 'x' }, 'must be a whole number from 1 to'],
+  ['POST /sandbox/accounts', 'hubDomain', { hubId: 7 }, 'expected string'],
+  ['POST /sandbox/accounts', 'body', 'seven', 'must be a JSON object'],
+  [FAULTS, 'endpoint', { endpoint: 'tokens', status: 500 }, '"token"|"metadata"|"delete"'],
+  [FAULTS, 'endpoint', { status: 500 }, '"customProperties"'],
+  [FAULTS, 'hubId', { endpoint: 'token', status: 500, hubId: '12' }, 'must be a whole number from 1 to'],
+  [FAULTS, 'status', { endpoint: 'token', status: 99 }, 'must be a whole number from 200 to 599'],
+  [FAULTS, 'headers.bad name', { endpoint: 'token', headers: { 'bad name': 'x' } }, ''],
+  [FAULTS, 'headers.x', { endpoint: 'token', headers: { x: 'a\r\nb' } }, "can't be sent"],
+  [FAULTS, 'headers', { endpoint: 'token', headers: ['x'] }, 'expected record'],
+  [FAULTS, 'drop', { endpoint: 'token', drop: 'yes' }, 'expected boolean'],
+  [FAULTS, 'times', { endpoint: 'token', status: 500, times: 0 }, 'must be a whole number from 1 to'],
+  [FAULTS, 'tiems', { endpoint: 'token', tiems: 1 }, 'allowed are endpoint, hubId, status, body, headers'],
+  [FAULTS, 'constructor', { endpoint: 'token', constructor: 1 }, 'unknown'],
+  ['PUT /sandbox/token-limit', 'perMs', { requests: 1 }, 'must be a whole number from 1 to'],
+  ['PUT /sandbox/token-lifetime', 'ms', { ms: 999 }, 'must be a whole number from 1000 to'],
+  [`PATCH /sandbox/accounts/${HUB}/records`, '0-1', { '0-1': 7 }, 'expected object'],
+  [
+    `PATCH /sandbox/accounts/${HUB}/records`,
+    '0-1.percentage',
+    { '0-1': { percentage: 1 } },
+    'allowed are usage, limit',
+  ],
+  [`PUT /sandbox/accounts/${HUB}/plan`, 'pipeline', { pipeline: 403 }, 'associationLabels, calculatedProperties'],
+  [`PUT /sandbox/accounts/${HUB}/plan`, 'records', { records: 500 }, '403|404|"empty"'],
+])('%s refuses a wrong %s with 400, and says what is allowed', async (path, field, body, allowed) => {
   const { call } = await visit()
-  const answer = await call('PUT', '/sandbox/token-limit', limit)
+  const [method = '', url = ''] = path.split(' ')
+  const answer = await call(method, url, body)
   expect(answer.status).toBe(400)
-  expect(await answer.json()).toEqual({ field, error: expect.stringContaining(field) })
+  const { error, ...rest } = (await answer.json()) as { error: string }
+  expect(rest).toEqual({ field })
+  expect(error).toContain(`${field}: `)
+  expect(error).toContain(allowed)
+  expect(await (await call('GET', '/sandbox/faults')).json()).toEqual([])
 })
 
 test('a webhook is kept exactly as it came, and answered 204', async () => {
