@@ -256,17 +256,17 @@ export interface Ranked {
   usage?: number
   percent?: number
   daysLeft?: number
-  /** Among equals the account with the lower number goes first, and of one account the older alert. */
+  /** Among equals the older alert goes first, then the account with the lower number. */
   account?: { hubId: number }
   /** ISO 8601, or ms. */
   since?: string | number
 }
 
-/** By what happens if no one acts: all tokens end, one account's token ends, no alert arrives, limits go unread, a limit is reached. */
+/** Consequence if no one acts: all tokens end, one account's token ends, no alert arrives, limits go unread, a limit is reached. */
 const KINDS: readonly AlertKind[] = ['fleet', 'token', 'delivery', 'poll', 'limit', 'limit-changed', 'test']
 
 /** Compared number by number; less is worse. */
-export type Rank = readonly [kind: number, level: number, daysLeft: number, percent: number, usage: number]
+export type Rank = readonly [level: number, kind: number, daysLeft: number, percent: number, usage: number]
 
 /** Alerts without a forecast come after those with one, and before none. */
 const NO_FORECAST = 99_999
@@ -277,8 +277,8 @@ const MOST_PERCENT = 1_000_000
 export function rankOf(alert: Ranked): Rank {
   const { kind, level, percent = 0, usage = 0 } = alert
   return [
-    KINDS.indexOf(kind),
     level === 'critical' ? 0 : 1,
+    KINDS.indexOf(kind),
     daysUntilFull(alert),
     -Math.round(Math.min(percent, MOST_PERCENT) * 100),
     -usage,
@@ -296,25 +296,19 @@ export function compareRanks(a: readonly number[], b: readonly number[]): number
   return at < 0 ? 0 : (a[at] ?? 0) - (b[at] ?? 0)
 }
 
-/** For `sort`: the one order of alerts, on pages, in lists and messages. What is resolved comes last. */
+/** For `sort`: the one order of alerts, on pages, in lists and messages: level, consequence, age. Resolved ones come last. */
 export function byConsequence(a: Ranked, b: Ranked): number {
   return (
     Number(a.status === 'resolved') - Number(b.status === 'resolved') ||
     compareRanks(rankOf(a), rankOf(b)) ||
-    (a.account?.hubId ?? 0) - (b.account?.hubId ?? 0) ||
-    sinceOf(a) - sinceOf(b)
+    sinceOf(a) - sinceOf(b) ||
+    (a.account?.hubId ?? 0) - (b.account?.hubId ?? 0)
   )
 }
 
-/** For `sort`: critical before warning, as a subject names them and a digest lists them. */
-export function criticalFirst(a: Ranked, b: Ranked): number {
-  const rank = ({ status, level }: Ranked) => Number(status === 'resolved') * 2 + Number(level === 'warning')
-  return rank(a) - rank(b) || byConsequence(a, b)
-}
-
 /** The alerts of a message in the order in which it shows them. */
-export function inOrder({ type, data }: Message): Alert[] {
-  return data.alerts.toSorted(type === 'alert.digest' ? criticalFirst : byConsequence)
+export function inOrder({ data }: Message): Alert[] {
+  return data.alerts.toSorted(byConsequence)
 }
 
 function sinceOf({ since = 0 }: Ranked): number {

@@ -2,11 +2,11 @@ import {
   type AccountEventName,
   type Alert,
   type AlertLevel,
-  alertOf,
   type ChangeName,
   compareRanks,
   type FleetChange,
   rankOf,
+  subjectKey,
   UNINSTALL_RULE,
 } from './alert.ts'
 
@@ -45,7 +45,7 @@ type State = AlertLevel | 'ok'
 export function netChanges(alerts: readonly Alert[], events: readonly AccountEvent[]): FleetChange[] {
   const bySubject = Map.groupBy(
     alerts.filter(({ kind }) => kind !== 'test'),
-    subjectOf,
+    subjectKey,
   )
   const accounts = accountChanges(events)
   const changes: FleetChange[] = []
@@ -56,12 +56,6 @@ export function netChanges(alerts: readonly Alert[], events: readonly AccountEve
   }
   const kept = changes.filter((change) => !isPartOfReconnect(change, accounts))
   return [...kept, ...accounts.values()]
-}
-
-function subjectOf(alert: Alert): string {
-  const { kind, account, series } = alert
-  if (account === undefined) return alertOf(alert)
-  return [kind, account.hubId, series?.metric, series?.objectTypeId, series?.from, series?.to].join(' ')
 }
 
 function changeOf(transitions: readonly Alert[], last: Alert): FleetChange[] {

@@ -1,7 +1,7 @@
 import { defined } from '../runtime/defined.ts'
 import { isMoment } from '../runtime/moment.ts'
 import { isoOf } from '../text/format-time.ts'
-import { type Alert, alertOf, compareLevels, criticalFirst, type FleetChanges, type Message } from './alert.ts'
+import { type Alert, alertOf, byConsequence, compareLevels, type FleetChanges, type Message } from './alert.ts'
 
 /** A receiver's digest, as far as the next one is compared with it. */
 export interface LastDigest {
@@ -29,7 +29,7 @@ export function composeDigest(
   isMine: (alert: Alert) => boolean,
   { period, max, now, last, changed }: DigestFrame,
 ): { message: Message; made: LastDigest } {
-  const mine = open.filter(isMine).sort(criticalFirst)
+  const mine = open.filter(isMine).sort(byConsequence)
   const count = (wanted: Alert['level']) => mine.filter(({ level }) => level === wanted).length
   const alerts = mine.slice(0, max).map((alert) => {
     const was = last?.alerts.get(alertOf(alert))

@@ -10,11 +10,12 @@ import { NO_ACCOUNT } from '../redis/steps.ts'
 import { defined } from '../runtime/defined.ts'
 import { isoOf } from '../text/format-time.ts'
 import type { Alert } from './alert.ts'
-import { kindOf, readableState, type SeriesState, transitionOf } from './alert-state.ts'
+import { readableState, type SeriesState, transitionOf } from './alert-state.ts'
+import { alertTitle } from './alert-title.ts'
 import { daysLeftOf, thresholdOf } from './evaluation/decide.ts'
 import { sentBucket } from './evaluation/judge-bucket.ts'
 import { levelOf, type Rule, ruleFor } from './evaluation/rules.ts'
-import { storedStates, subjectOf } from './open-alerts.ts'
+import { storedStates } from './open-alerts.ts'
 import { seriesFields } from './series-name.ts'
 
 export interface OpenAlertSettings {
@@ -63,12 +64,10 @@ export function openAlertMessages(settings: OpenAlertSettings, account: AlertedA
     const state = readableState(stored)
     if (state === undefined || state.level === 'ok') return []
     const sent = { level: state.level, reason: 'repeat' as const, at: state.sentAt, url }
-    return [
-      {
-        ...transitionOf(owner, field, state, sent),
-        ...bodyOf(settings, account, { field, state, series: numbers.get(field) ?? sentBucket(field, state) }, now),
-      },
-    ]
+    const alert = transitionOf(owner, field, state, sent)
+    if (parseSeriesId(field) === undefined) return [{ ...alert, message: sentence(alertTitle({ ...alert, field })) }]
+    const series = numbers.get(field) ?? sentBucket(field, state)
+    return [{ ...alert, ...bodyOf(settings, account, { field, state, series }, now) }]
   })
 }
 
@@ -79,8 +78,7 @@ function bodyOf(
   now: number,
 ): Partial<Alert> {
   const name = parseSeriesId(field)
-  if (name === undefined) return { message: sentenceOf(account.hubId, field, state) }
-  if (series === undefined) return { series: name }
+  if (series === undefined) return defined({ series: name })
   const rule = ruleFor(rules, account, series)
   const threshold = state.level === 'ok' ? undefined : thresholdOf(levelOf(rule, state.level, series))
   const at = account.readings === undefined ? undefined : readAt(series, account.readings)
@@ -91,14 +89,6 @@ function bodyOf(
   }
 }
 
-/** The text of an alert without a series: what was sent is not stored, so it is made again from the subject. */
-function sentenceOf(hubId: number, field: string, { level, rule, cause }: SeriesState): string {
-  const subject = subjectOf({
-    field,
-    rule,
-    level: level === 'critical' ? 'critical' : 'warning',
-    kind: kindOf(hubId, field),
-    ...defined({ cause }),
-  })
-  return `${subject.charAt(0).toUpperCase()}${subject.slice(1)}.`
+function sentence(text: string): string {
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`
 }

@@ -6,12 +6,9 @@ import type { Keys } from '../redis/keys.ts'
 import { unlessOfOtherType } from '../redis/other-type.ts'
 import { NO_ACCOUNT } from '../redis/steps.ts'
 import { defined } from '../runtime/defined.ts'
-import { type AlertKind, type AlertLevel, byConsequence, type PollCause, type Ranked, UNINSTALL_RULE } from './alert.ts'
-import { type Acknowledged, alertId, DELIVERY_FIELD, kindOf, readableState, type SeriesState } from './alert-state.ts'
+import { type AlertKind, type AlertLevel, byConsequence, type Ranked } from './alert.ts'
+import { type Acknowledged, alertId, kindOf, readableState, type SeriesState } from './alert-state.ts'
 import { sentBucket } from './evaluation/judge-bucket.ts'
-import { ENDPOINT_CAUSE } from './kinds/fleet-alert.ts'
-import type { FleetTrouble } from './kinds/fleet-causes.ts'
-import { seriesName } from './series-name.ts'
 import type { Silenceable } from './silence.ts'
 
 /** An alert that is open now, with the number as it was last read. */
@@ -105,51 +102,6 @@ function openAlert(
 
 function acknowledgementOf({ at, by, comment, until }: Acknowledged): OpenAlert['acknowledged'] & object {
   return { at, by, until, ...defined({ comment }) }
-}
-
-export const FLEET_SUBJECT: Record<FleetTrouble, string> = {
-  'token-endpoint': "tokens can't be refreshed",
-  provider: "the provider can't be reached",
-  clock: "this machine's clock is wrong",
-  coverage: 'limits: too many accounts without a fresh reading',
-  calls: 'too many calls to the provider fail',
-  data: 'Redis: its data is gone',
-}
-
-const PROVIDER_SUBJECT = {
-  throttled: 'the provider throttles token refreshes',
-  coverage: "limits can't be read",
-}
-
-const POLL_SUBJECT: Record<PollCause, string> = {
-  scopes: 'limits: no scope to read them',
-  failing: 'limits: polls keep failing',
-  unauthorized: 'limits: access token refused',
-  unreadable: 'limits: stored data could not be read',
-}
-
-/** The subject of an open alert, for people. */
-export function subjectOf({
-  kind,
-  field,
-  level,
-  rule,
-  series,
-  cause,
-}: Pick<OpenAlert, 'kind' | 'field' | 'level' | 'rule' | 'series' | 'cause'>): string {
-  if (series !== undefined) return seriesName(series)
-  if (kind === 'fleet') {
-    if (field === 'provider') return PROVIDER_SUBJECT[cause as keyof typeof PROVIDER_SUBJECT] ?? FLEET_SUBJECT.provider
-    const why = Object.entries(ENDPOINT_CAUSE).find(([name]) => name === cause)?.[1]
-    return `${FLEET_SUBJECT[field as FleetTrouble] ?? field}${why === undefined ? '' : ` (${why})`}`
-  }
-  if (kind === 'delivery')
-    return `receiver ${field.slice(DELIVERY_FIELD.length)}: ${level === 'critical' ? 'switched off' : 'alerts are not delivered'}`
-  if (kind === 'poll') return POLL_SUBJECT[cause as PollCause] ?? POLL_SUBJECT.scopes
-  if (rule === UNINSTALL_RULE) return 'uninstall: refresh token not deleted yet'
-  if (cause === 'foreign') return 'tokens: the imported token belongs to another account'
-  if (cause === 'unreadable-answer') return "tokens: the provider's answer could not be read"
-  return level === 'critical' ? 'tokens: must be reconnected' : 'tokens: refresh keeps failing'
 }
 
 /** An alert that is open, without the numbers of its last reading. */

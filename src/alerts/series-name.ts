@@ -4,41 +4,41 @@ import { metricKind, reportOf } from '../limits/reports/all-reports.ts'
 import type { Series as ReadSeries } from '../limits/series.ts'
 import { defined } from '../runtime/defined.ts'
 import { cleanText } from '../text/clean-text.ts'
-import { formatCount } from '../text/format-number.ts'
+import { countOf, formatCount } from '../text/format-number.ts'
 import type { Alert } from './alert.ts'
 
 type Series = NonNullable<Alert['series']>
 
-/** A kind of series, for what several accounts have in common. */
-export function metricName(metric: string): string {
-  const kind = metricKind(metric)
-  if (kind === undefined) return cleanText(metric, 60)
-  return kind.about === 'objectType' ? `${kind.noun} of an object type` : kind.noun
-}
-
-/** The same without what it is of: `custom properties`. */
+/** The noun of a limit, without its object type: `custom properties`. */
 export function metricNoun(metric: string): string {
-  return metricKind(metric)?.noun ?? metricName(metric)
+  return metricKind(metric)?.noun ?? cleanText(metric, 60)
 }
 
-/** One series: `custom properties of Contacts`, `Companies → Contacts: fullest record`. */
+/** The one name of a limit: `Contacts: custom properties`, `Companies → Contacts: fullest record`. */
 export function seriesName(series: Series): string {
-  const { metric, objectTypeId, label, from, to } = series
-  if (from !== undefined && to !== undefined)
-    return `${cleanText(label ?? pairName({ from, to }), 160)}: ${metricName(metric)}`
-  if (objectTypeId === undefined) return metricName(metric)
-  const type = objectTypeName(objectTypeId, label)
-  return type === '' ? metricName(metric) : `${metricNoun(metric)} of ${type}`
+  return joined(aboutOf(series), metricNoun(series.metric))
 }
 
-/** `is` or `are`: what follows the name of a series. */
-export function isOrAre(metric: string): 'is' | 'are' {
-  return metricKind(metric)?.isOne ? 'is' : 'are'
+/** The object type or the pair that a limit is about, labels before ids; empty where it is the account's. */
+export function aboutOf({ objectTypeId, label, from, to }: Series): string {
+  if (from !== undefined && to !== undefined) return cleanText(label ?? pairName({ from, to }), 160)
+  return objectTypeId === undefined ? '' : objectTypeName(objectTypeId, label)
+}
+
+/** A limit with its numbers: `Contacts: custom properties, 997 of 1,000`. */
+export function limitText(series: Series, { usage, limit }: Pick<Alert, 'usage' | 'limit'>): string {
+  if (usage === undefined) return seriesName(series)
+  if (countsRecords(series)) return joined(aboutOf(series), countedRecords(series, usage))
+  return `${seriesName(series)}, ${formatCount(usage)}${limit === undefined ? '' : ` of ${formatCount(limit)}`}`
+}
+
+function joined(about: string, noun: string): string {
+  return about === '' ? noun : `${about}: ${noun}`
 }
 
 /** The limit's name: `association limit`. */
 export function limitWords({ metric }: Pick<Series, 'metric'>): string {
-  return reportOf({ metric })?.limitWords ?? metricName(metric)
+  return reportOf({ metric })?.limitWords ?? metricNoun(metric)
 }
 
 /** The customer's remedy. */
@@ -46,10 +46,9 @@ export function wayOutOf({ metric }: Pick<Series, 'metric'>): string | undefined
   return reportOf({ metric })?.wayOut
 }
 
-/** A series that counts records, with its count: `Contacts → Deals: 12 records at the association limit`. */
-export function countedRecords(series: Series, count: number): string {
-  const name = seriesName(series).replace('records', `${formatCount(count)} records`)
-  return count === 1 ? name.replace('1 records', '1 record') : name
+/** The noun of a series that counts records, with its count: `12 records at the association limit`. */
+export function countedRecords({ metric }: Pick<Series, 'metric'>, count: number): string {
+  return metricNoun(metric).replace('records', countOf(count, 'record'))
 }
 
 /** Set where usage counts records, which has no limit of its own: full ones, or those near their limit. */

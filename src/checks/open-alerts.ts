@@ -1,5 +1,5 @@
+import { alertTitle } from '../alerts/alert-title.ts'
 import type { FleetTrouble } from '../alerts/kinds/fleet-causes.ts'
-import { subjectOf } from '../alerts/open-alerts.ts'
 import { cleanText } from '../text/clean-text.ts'
 import { countOf } from '../text/format-number.ts'
 import { accountText, worstText } from '../views/alert-texts.ts'
@@ -27,7 +27,7 @@ export const fleetAlerts: Check = {
       )
       .map(({ id, level, field, ...alert }) => {
         const verb = VERB[field as FleetTrouble] ?? 'Check'
-        return { level, verb, says: `All accounts: ${subjectOf({ level, field, ...alert })}`, of: { is: 'alert', id } }
+        return { level, verb, says: `All accounts: ${alertTitle({ level, field, ...alert })}`, of: { is: 'alert', id } }
       }),
 }
 

@@ -1,6 +1,6 @@
+import { FLEET_TITLE } from '../alerts/alert-title.ts'
 import { firstExpiry } from '../alerts/kinds/fleet-alert.ts'
 import { alertOfCause } from '../alerts/kinds/fleet-causes.ts'
-import { FLEET_SUBJECT } from '../alerts/open-alerts.ts'
 import { countOf, formatSpan } from '../text/format-number.ts'
 import type { Cause } from '../tokens/endpoint/breaker.ts'
 import { endpointTrouble } from '../views/fleet-health.ts'
@@ -28,7 +28,7 @@ export const tokenEndpoint: Check = {
     if (tokenEndpoint === null || !isFailing(facts)) return []
     const { breaker, since } = tokenEndpoint
     const who = `${refreshes.kept === 1 ? '' : 'All '}${countOf(refreshes.kept, 'account')}`
-    const what = breaker === 'open' ? FLEET_SUBJECT['token-endpoint'] : 'tokens are refreshed again, slowly'
+    const what = breaker === 'open' ? FLEET_TITLE['token-endpoint'] : 'tokens are refreshed again, slowly'
     const first = nearestExpiryAt === null ? '' : `, ${firstExpiry(nearestExpiryAt, now)}`
     const cause = tokenEndpoint.cause ?? 'unreachable'
     const isKnown = handled.has(alertOfCause(cause))

@@ -1,4 +1,4 @@
-import { subjectOf } from '../alerts/open-alerts.ts'
+import { alertTitle } from '../alerts/alert-title.ts'
 import type { Services } from '../app/services.ts'
 import { type DueStatus, type FleetStatus, readFleetStatus } from '../checks/fleet-status.ts'
 import { newFleetText } from '../checks/verdict.ts'
@@ -79,7 +79,7 @@ function print(io: Io, fleet: FleetStatus): void {
       worst.map((alert) => [
         alert.level,
         ...accountCells(alert),
-        subjectOf(alert),
+        alertTitle(alert),
         usageCell(alert),
         ageCell(alert.since, now),
       ]),

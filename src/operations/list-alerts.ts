@@ -1,4 +1,5 @@
-import { type OpenAlert, subjectOf } from '../alerts/open-alerts.ts'
+import { alertTitle } from '../alerts/alert-title.ts'
+import type { OpenAlert } from '../alerts/open-alerts.ts'
 import { accountCells, ageCell, usageCell } from '../text/cells.ts'
 import { named, number, spare, state, whole } from '../text/columns.ts'
 import {
@@ -76,7 +77,7 @@ export const alertList = listing({
     const rows = items.map((alert) => [
       alert.level,
       ...accountCells(alert),
-      subjectOf(alert),
+      alertTitle(alert),
       usageCell(alert),
       ageCell(alert.since, now),
       alert.silencedBy ?? '',

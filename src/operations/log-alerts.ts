@@ -1,6 +1,4 @@
-import type { Alert } from '../alerts/alert.ts'
-import { subjectOf } from '../alerts/open-alerts.ts'
-import { seriesName } from '../alerts/series-name.ts'
+import { alertTitle } from '../alerts/alert-title.ts'
 import { byCommit, type TransitionRef } from '../alerts/transition-log.ts'
 import { defined } from '../runtime/defined.ts'
 import { accountCells, ageCell, usageCell } from '../text/cells.ts'
@@ -62,7 +60,7 @@ export const alertLog = listing({
       alert.level,
       alert.reason,
       ...accountCells(alert.account ?? { hubId: null }),
-      whatOf(alert),
+      alertTitle(alert),
       usageCell(alert),
       fate.is,
       fate.why,
@@ -83,13 +81,4 @@ function placeOf({ alert, transition }: LoggedTransition): Place {
 /** One order for all pages: those of one moment as they were committed, in several partitions by their names. */
 function compare([at, one]: Place, [otherAt, other]: Place): number {
   return at - otherAt || byCommit(one, other) || (one < other ? -1 : Number(one > other))
-}
-
-/**
- * The name in the list of open alerts. A transition of an alert about all accounts or a receiver has no name but its rule's.
- */
-function whatOf({ kind, level, rule, cause, series }: Alert): string {
-  if (series !== undefined) return seriesName(series)
-  if (kind === 'fleet' || kind === 'delivery') return rule
-  return subjectOf({ kind, field: '', level, rule, ...(cause === undefined ? {} : { cause }) })
 }

@@ -1,5 +1,6 @@
 import type { Account, Uninstall, UninstallBy } from '../accounts/account.ts'
-import { type OpenAlert, subjectOf } from '../alerts/open-alerts.ts'
+import { alertTitle } from '../alerts/alert-title.ts'
+import type { OpenAlert } from '../alerts/open-alerts.ts'
 import { countOf } from '../text/format-number.ts'
 import { formatMoment, iso } from '../text/format-time.ts'
 import type { StoryEventShape } from './shapes/account.ts'
@@ -21,7 +22,7 @@ export function accountStory(account: TimedAccount, alerts: readonly OpenAlert[]
     ...connections(account),
     ...refreshes(account),
     // The level at the time may have been another one.
-    ...alerts.map((alert) => one(alert.since, 'alert opened', `${subjectOf(alert)}, now ${alert.level}`)),
+    ...alerts.map((alert) => one(alert.since, 'alert opened', `${alertTitle(alert)}, now ${alert.level}`)),
     ...(account.uninstall === null ? [] : departure(account, account.uninstall)),
   ]
   return events.filter((event) => event !== undefined).toSorted((a, b) => a.at - b.at)

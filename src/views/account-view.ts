@@ -1,8 +1,9 @@
 import type { Account, Uninstall } from '../accounts/account.ts'
 import type { DueSets } from '../accounts/due-sets.ts'
+import { alertText } from '../alerts/alert-title.ts'
 import { isBucketWatched } from '../alerts/evaluation/judge-bucket.ts'
 import type { Rule } from '../alerts/evaluation/rules.ts'
-import { type OpenAlert, readOpenAlerts, subjectOf } from '../alerts/open-alerts.ts'
+import { type OpenAlert, readOpenAlerts } from '../alerts/open-alerts.ts'
 import type { AccountForecasts } from '../limits/forecast/forecast-account.ts'
 import { type Outlook, outlookOf, tenths } from '../limits/forecast/outlook.ts'
 import { unlessUnreadable } from '../limits/history/packed-bytes.ts'
@@ -14,7 +15,7 @@ import { bucketReadings } from '../limits/reports/api.ts'
 import { type ShownRecords, shownRecords } from '../limits/samples.ts'
 import { type Series, seriesOf } from '../limits/series.ts'
 import type { AccountState } from '../redis/keys.ts'
-import { formatDistance, formatPercent } from '../text/format-number.ts'
+import { formatDistance } from '../text/format-number.ts'
 import { iso } from '../text/format-time.ts'
 import { accountStory, type StoryEvent, storyJson } from './account-story.ts'
 import { type AccountVerdict, accountVerdict } from './account-verdict.ts'
@@ -120,16 +121,15 @@ function verdictOf(
       account,
       ...fleet,
       ...(series.length === 0 ? {} : { readAt }),
-      alerts: { ...countsOf(marked), worst: worst && alertText(worst, now) },
+      alerts: { ...countsOf(marked), worst: worst && openedText(worst, now) },
     },
     now,
   )
 }
 
-/** `custom properties at 96 %, opened 3 h ago`. */
-function alertText(alert: OpenAlert, now: number): string {
-  const at = alert.percent === undefined ? '' : ` at ${formatPercent(alert.percent)}`
-  return `${subjectOf(alert)}${at}, opened ${formatDistance(alert.since - now)}`
+/** `custom properties, 960 of 1,000, opened 3 h ago`. */
+function openedText(alert: OpenAlert, now: number): string {
+  return `${alertText(alert)}, opened ${formatDistance(alert.since - now)}`
 }
 
 export async function withPlan(due: DueSets, account: Account): Promise<PlannedAccount> {

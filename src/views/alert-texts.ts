@@ -1,6 +1,6 @@
-import { subjectOf } from '../alerts/open-alerts.ts'
+import { alertText } from '../alerts/alert-title.ts'
 import { cleanText } from '../text/clean-text.ts'
-import { countOf, daysLeftText, formatCount, formatPercent } from '../text/format-number.ts'
+import { countOf, daysLeftText, formatCount } from '../text/format-number.ts'
 import { type AlertCounts, noAlerts, type TimedAlert } from './find-alerts.ts'
 
 /** An account as people call it; alerts that are about no account are about all of them. */
@@ -16,10 +16,8 @@ export function alertCountsText({ critical, warning, handled }: AlertCounts = no
   return parts.filter(Boolean).join(' + ')
 }
 
-/** `Companies → Contacts: fullest record 100 %, full`. */
+/** `Companies → Contacts: fullest record, 10,000 of 10,000, full`. */
 export function worstText(alert: TimedAlert): string {
-  const { percent, daysLeft } = alert
-  const full = percent === undefined ? '' : ` ${formatPercent(percent)}`
-  const days = daysLeft === undefined ? '' : `, ${daysLeftText(daysLeft)}`
-  return `${subjectOf(alert)}${full}${days}`
+  const { daysLeft } = alert
+  return `${alertText(alert)}${daysLeft === undefined ? '' : `, ${daysLeftText(daysLeft)}`}`
 }

@@ -36,12 +36,12 @@ export interface OpenAlertFilter {
 export type AlertCounts = Record<AlertLevel | 'handled', number>
 
 /**
- * Place of an account in the list: whether all of its alerts are handled, the rank of its worst one, then its number.
+ * Place of an account in the list: whether all of its alerts are handled, rank and start of its worst one, then its number.
  */
 export type AlertPlace = readonly number[]
 
 /** A place as text: a cursor of the API and of the page. */
-export const ALERT_PLACE = /^-?\d{1,16}(\.\d)?(_-?\d{1,16}(\.\d)?){6}$/
+export const ALERT_PLACE = /^-?\d{1,16}(\.\d)?(_-?\d{1,16}(\.\d)?){7}$/
 
 export function alertPlaceText(place: AlertPlace): string {
   return place.join('_')
@@ -149,7 +149,7 @@ export async function surveyAlerts(
         if (isWanted || !isCounted) total[counted]++
         if (!isWanted || (level !== undefined && open.state.level !== level)) continue
         counts[counted]++
-        places.push([Number(isKnown), ...rankOf(rankedState(open))])
+        places.push([Number(isKnown), ...rankOf(rankedState(open)), open.state.since])
       }
       const [worst] = places.sort(compareRanks)
       if (worst === undefined) continue

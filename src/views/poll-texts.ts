@@ -1,8 +1,9 @@
 import type { Account } from '../accounts/account.ts'
-import { countedRecords, countsRecords, isOrAre, seriesName } from '../alerts/series-name.ts'
+import { limitText, seriesName } from '../alerts/series-name.ts'
 import type { NearThreshold, PollTurn, RisingSeries, TurnBecause } from '../limits/polling/poll-turn.ts'
 import { reportNamed } from '../limits/reports/all-reports.ts'
 import { parseSeriesId, type Series } from '../limits/series.ts'
+import { defined } from '../runtime/defined.ts'
 import { countOf, formatCount, formatDaysLeft, formatPercent, formatSpan } from '../text/format-number.ts'
 import { formatMoment, iso } from '../text/format-time.ts'
 import type { AccountShape } from './shapes/account.ts'
@@ -43,14 +44,9 @@ function reason(because: TurnBecause, labels: Labels): string {
 function nearness({ series, usage, limit, level, move, asks, of }: NearThreshold, labels: Labels): string {
   const name = nameOf(series, labels)
   const turning = `${level} ${move === 'enter' ? `from ${entered(asks, of)}` : `until ${left(asks, of)}`}`
-  if (countsRecords(name)) return `${countedRecords(name, usage)} (${turning})`
-  const standing =
-    limit === null
-      ? formatCount(usage)
-      : asks === 'percent'
-        ? formatPercent((usage * 100) / limit)
-        : `${formatCount(usage)} of ${formatCount(limit)}`
-  return `${seriesName(name)} ${isOrAre(name.metric)} at ${standing} (${turning})`
+  if (limit === null || asks !== 'percent')
+    return `${limitText(name, { usage, ...defined({ limit: limit ?? undefined }) })} (${turning})`
+  return `${seriesName(name)} ${formatPercent((usage * 100) / limit)} (${turning})`
 }
 
 function entered(asks: NearThreshold['asks'], of: number): string {
@@ -65,9 +61,8 @@ function left(asks: NearThreshold['asks'], of: number): string {
 
 function rise({ series, days, to }: RisingSeries, labels: Labels): string {
   const name = nameOf(series, labels)
-  const rises = isOrAre(name.metric) === 'is' ? 'rises' : 'rise'
   const target = to === 'limit' ? 'its limit' : to
-  return `${seriesName(name)} ${rises}: at this pace ${target} in ${formatDaysLeft(days)}`
+  return `${seriesName(name)}, at this pace ${target} in ${formatDaysLeft(days)}`
 }
 
 function nameOf(series: string, labels: Labels) {

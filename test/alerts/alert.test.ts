@@ -5,11 +5,8 @@ import { ALERT_PLACE, alertPlaceText, readPlace } from '../../src/views/find-ale
 const overall = { metric: 'customProperties.overall' }
 const WORST_FIRST: readonly (readonly [what: string, alert: Ranked])[] = [
   ['no token can be refreshed', { kind: 'fleet', level: 'critical' }],
-  ['many accounts are not read', { kind: 'fleet', level: 'warning' }],
   ['a token must be reconnected', { kind: 'token', level: 'critical' }],
-  ['a refresh keeps failing', { kind: 'token', level: 'warning' }],
   ['a receiver is switched off', { kind: 'delivery', level: 'critical' }],
-  ['polls keep failing', { kind: 'poll', level: 'warning' }],
   ['over the limit', { kind: 'limit', level: 'critical', series: overall, percent: 130, daysLeft: 0 }],
   ['at the limit', { kind: 'limit', level: 'critical', series: overall, percent: 100, daysLeft: 0 }],
   ['records at it', { kind: 'limit', level: 'critical', series: { metric: 'associations.atLimit' }, usage: 9 }],
@@ -17,8 +14,11 @@ const WORST_FIRST: readonly (readonly [what: string, alert: Ranked])[] = [
   ['full in two days', { kind: 'limit', level: 'critical', series: overall, percent: 91, daysLeft: 2 }],
   ['full in a week', { kind: 'limit', level: 'critical', series: overall, percent: 99, daysLeft: 7 }],
   ['no forecast', { kind: 'limit', level: 'critical', series: overall, percent: 98 }],
-  ['warned of, full tomorrow', { kind: 'limit', level: 'warning', series: overall, percent: 99, daysLeft: 1 }],
   ['a limit moved', { kind: 'limit-changed', level: 'critical', series: overall, percent: 99 }],
+  ['many accounts are not read', { kind: 'fleet', level: 'warning' }],
+  ['a refresh keeps failing', { kind: 'token', level: 'warning' }],
+  ['polls keep failing', { kind: 'poll', level: 'warning' }],
+  ['warned of, full tomorrow', { kind: 'limit', level: 'warning', series: overall, percent: 99, daysLeft: 1 }],
   ['over', { status: 'resolved', kind: 'fleet', level: 'critical' }],
 ]
 
@@ -38,6 +38,7 @@ test('whatever the numbers, a rank is a place that a cursor carries', () => {
     const place = [
       0,
       ...rankOf({ kind: 'limit', level: 'critical', series: overall, usage, percent, daysLeft: 0.1 }),
+      most,
       most,
     ]
     expect(alertPlaceText(place)).toMatch(ALERT_PLACE)

@@ -97,8 +97,8 @@ describe('what is open is told again', () => {
       poll: state({ rule: 'poll', cause: 'scopes' }),
     })
     expect(alerts.map(({ kind, level, message, cause }) => [kind, level, message, cause]).toSorted()).toEqual([
-      ['poll', 'warning', 'Limits: no scope to read them.', 'scopes'],
-      ['token', 'critical', 'Tokens: must be reconnected.', undefined],
+      ['poll', 'warning', "Limits can't be read: permission missing.", 'scopes'],
+      ['token', 'critical', 'Customer must reconnect.', undefined],
     ])
   })
 
@@ -106,7 +106,7 @@ describe('what is open is told again', () => {
     const [alert] = await alertsOf(0, { coverage: state({ level: 'critical', rule: 'fleet' }) })
     expect(alert).toMatchObject({
       kind: 'fleet',
-      message: 'Limits: too many accounts without a fresh reading.',
+      message: 'Too many accounts without fresh limits.',
       url: 'https://x/',
     })
     expect(alert).not.toHaveProperty('account')

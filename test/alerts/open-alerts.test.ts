@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { encodeState } from '../../src/alerts/alert-state.ts'
-import { readOpenAlerts, subjectOf } from '../../src/alerts/open-alerts.ts'
+import { alertTitle } from '../../src/alerts/alert-title.ts'
+import { readOpenAlerts } from '../../src/alerts/open-alerts.ts'
 import { packPoll } from '../../src/limits/findings.ts'
 import { associations, properties, readings } from '../limits/reports.ts'
 import { changeWatch } from '../support/changed-watch.ts'
@@ -53,10 +54,10 @@ test('what concerns the whole fleet comes before what concerns one account, and 
     [1, 'limit', 'warning'],
   ])
   expect(found[0]).not.toHaveProperty('hubDomain')
-  expect(found.map(subjectOf)).toEqual([
+  expect(found.map(alertTitle)).toEqual([
     "tokens can't be refreshed",
-    'tokens: must be reconnected',
-    'tokens: refresh keeps failing',
+    'customer must reconnect',
+    'refreshes fail',
     'custom properties',
   ])
 })
@@ -70,9 +71,9 @@ test('a poll alert is listed by its cause, and the low coverage of the fleet by 
   await redis.store.hset(keys.account(0).alerts, 'coverage', encodeState({ ...state, level: 'critical' }))
   const found = await readOpenAlerts(redis.store, keys, [1, 2, 0])
   expect(found.map(({ cause }) => cause)).toEqual([undefined, 'failing', 'scopes'])
-  expect(found.map(subjectOf)).toEqual([
-    'limits: too many accounts without a fresh reading',
-    'limits: polls keep failing',
-    'limits: no scope to read them',
+  expect(found.map(alertTitle)).toEqual([
+    'too many accounts without fresh limits',
+    "limits can't be read: polls fail",
+    "limits can't be read: permission missing",
   ])
 })

@@ -21,11 +21,13 @@ const alertOf = (more: Partial<OpenAlertShape>): OpenAlertShape => ({
   since: ago(MINUTE),
   hubDomain: 'acme.example.com',
   series: { metric: 'customProperties.overall' },
+  usage: 960,
+  limit: 1_000,
   percent: 96,
   ...more,
 })
 const FULL = alertOf({})
-const NEAR = alertOf({ level: 'warning', percent: 85 })
+const NEAR = alertOf({ level: 'warning', usage: 850, percent: 85 })
 const fleetAlert = (field: string): OpenAlertShape => ({
   id: 'f1',
   kind: 'fleet',
@@ -166,7 +168,7 @@ describe('the verdict on the fleet is as bad as the worst of its facts', () => {
       'the alert about old readings says so already',
       { ...low, ...alerts(1, 0, 0, [fleetAlert('coverage')]) },
       { stale: group(2) },
-      'Critical: All accounts: limits: too many accounts without a fresh reading',
+      'Critical: All accounts: too many accounts without fresh limits',
     ],
     ['readings of a few are old', {}, { stale: group(1) }, 'All is well.'],
     [
@@ -308,20 +310,20 @@ describe('the verdict on the fleet is as bad as the worst of its facts', () => {
       'limits are reached',
       { ...alerts(2, 1, 0, [FULL, NEAR]), unnamed: { critical: FULL, warning: NEAR } },
       {},
-      'Critical: 2 critical alerts; worst: acme.example.com, custom properties 96 % (and 1 other problem)',
+      'Critical: 2 critical alerts; worst: acme.example.com, custom properties, 960 of 1,000 (and 1 other problem)',
     ],
     [
       'limits are near',
       { ...alerts(0, 1, 0, [NEAR]), unnamed: { warning: NEAR } },
       {},
-      'Warning: 1 warning; worst: acme.example.com, custom properties 85 %',
+      'Warning: 1 warning; worst: acme.example.com, custom properties, 850 of 1,000',
     ],
     ['all that is open is handled', alerts(0, 0, 4), {}, 'All is well. + 4 handled'],
     [
       'an alert that no state speaks of any more',
       alerts(0, 1, 0, [alertOf({ kind: 'token', level: 'warning', field: 'token' })]),
       {},
-      'Warning: 1 warning; worst: acme.example.com, custom properties 96 %',
+      'Warning: 1 warning; worst: acme.example.com, custom properties, 960 of 1,000',
     ],
   ])('%s', (_state, changed, groups, says) => {
     const verdict = fleetVerdict(facts(changed, groups))

@@ -37,7 +37,7 @@ test('people get a table for each account, newest last', async () => {
   const lines = out.split('\n')
   expect(lines[0]).toBe('9  d9.example.com')
   expect(lines[1]).toMatch(/^AT +SERIES +USAGE +LIMIT +%$/)
-  const overall = lines.filter((line) => line.includes(' custom properties  '))
+  const overall = lines.filter((line) => line.includes('  custom properties  '))
   expect(overall.map((line) => line.split(/ {2,}/))).toEqual([
     ['2026-11-21 07:30 UTC', 'custom properties', '109', '1,000', '10.9'],
     ['2026-11-21 07:36 UTC', 'custom properties', '209', '1,000', '20.9'],

@@ -146,8 +146,8 @@ ok     its tokens                        nothing failed
 ok     reading its limits                the last poll read everything
 ok     Things of 0-1 (0-1) → Companies:  0, below the warning threshold     full
        records at the association limit  (1)
-off    custom properties of Things of    no rule watches it
-       0-1 (0-1)
+off    Things of 0-1 (0-1): custom       no rule watches it
+       properties
 off    Things of 0-1 (0-1) → Companies:  no rule watches it
        fullest record
 off    Things of 0-1 (0-1) → Companies:  no rule watches it

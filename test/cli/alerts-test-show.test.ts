@@ -30,9 +30,7 @@ const show = (...args: string[]) => plimsollHere(['alerts', 'test', ...args, '--
 test('what a receiver would be sent about an alert is shown; nothing is sent, and no data are made or wanted', async () => {
   const { code, out, err } = await show('ops', '--kind', 'token', '--show')
   expect({ code, err }).toEqual({ code: 0, err: '' })
-  expect(out).toMatch(
-    /^Subject: CRITICAL: tokens refused, must be reconnected\n\nThis account's tokens can't be refreshed/,
-  )
+  expect(out).toMatch(/^Subject: CRITICAL: customer must reconnect\n\nThis account's tokens can't be refreshed/)
   expect(out).toContain('https://plimsoll.example.com/install?link=SIGNED')
   expect(readdirSync(folder)).toEqual(['plimsoll.yaml'])
 })

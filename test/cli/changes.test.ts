@@ -77,7 +77,7 @@ globex.example.com (8)  connected  2026-11-21 10:00 CET
 
 Got worse
 ACCOUNT  CHANGES  WORST CHANGE  AT
-acme.example.com (7)  1 alert opened, 1 limit moved  custom properties, ok → warning, 90 % of 1,000  2026-11-21 08:00 CET
+acme.example.com (7)  1 alert opened, 1 limit moved  custom properties, ok → warning, 900 of 1,000  2026-11-21 08:00 CET
 `)
   expect((await run('--since', '2d')).out).toMatch(/^1 account must reconnect, 1 alert opened,/)
   expect((await run('--since', '2026-11-21T09:30')).out).toMatch(/^1 account connected since 2026-11-21 09:30 CET/)

@@ -47,21 +47,19 @@ test('columns of a table give way to a terminal only', () => {
 test('an id is never cut, a name goes on below, and what is empty or spare is left out first', () => {
   const columns = [whole('ID'), named('WHAT'), 'SILENCED', spare('LIMIT'), spare('RULE')]
   const rows = [
-    ['e7d740100b21339e', 'custom properties of Deals', '', '1,000', 'a rule with a name'],
-    ['357f34acc386dd72', 'custom properties of Tasks', '', '1,000', 'a rule with a name'],
+    ['e7d740100b21339e', 'Deals: custom properties', '', '1,000', 'a rule with a name'],
+    ['357f34acc386dd72', 'Tasks: custom properties', '', '1,000', 'a rule with a name'],
   ]
   expect(printed(true, (io) => printTable(io, columns, rows))).toEqual([
     'ID                WHAT',
-    'e7d740100b21339e  custom',
+    'e7d740100b21339e  Deals:',
+    '                  custom',
     '                  properties',
-    '                  of Deals',
-    '357f34acc386dd72  custom',
+    '357f34acc386dd72  Tasks:',
+    '                  custom',
     '                  properties',
-    '                  of Tasks',
   ])
-  expect(printed(false, (io) => printTable(io, columns, rows))[1]).toMatch(
-    /^e7d7\S+ +custom properties of Deals +1,000 /,
-  )
+  expect(printed(false, (io) => printTable(io, columns, rows))[1]).toMatch(/^e7d7\S+ +Deals: custom properties +1,000 /)
 })
 
 const word = fc.oneof(

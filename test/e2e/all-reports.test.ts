@@ -19,9 +19,9 @@ const SERIES = [
   ],
   ['calculatedProperties.overall', 'calculated', 'calculated-properties', 'overall', 'calculated properties'],
   ['customObjectTypes.overall', 'custom-types', 'custom-object-types', 'overall', 'custom object types'],
-  ['pipelines.objectType', 'pipelines/0-3', 'pipelines', '0-3', 'pipelines of Deals'],
+  ['pipelines.objectType', 'pipelines/0-3', 'pipelines', '0-3', 'Deals: pipelines'],
   ['pipelines.customObjects', 'custom-pipelines', 'pipelines', 'customObjects', 'pipelines of custom objects'],
-  ['records.objectType', 'records/0-1', 'records', '0-1', 'records of Contacts'],
+  ['records.objectType', 'records/0-1', 'records', '0-1', 'Contacts: records'],
   ['records.customObjects', 'custom-records', 'records', 'customObjects', 'records of custom objects'],
 ] as const
 

@@ -67,7 +67,9 @@ describe('accounts', () => {
     const { json, text } = await get('/api/v1/accounts/123')
     expect(json).toMatchObject({ hubId: 123, scopes: ['oauth', 'crm.objects.contacts.read'] })
     expect(json.verdict).toMatchObject({ level: 'critical', findings: [{ about: 'tokens', level: 'ok' }, {}, {}] })
-    expect(json.verdict.findings[2].says).toBe('Open alerts: 1 critical; worst: custom properties at 96 %, opened now.')
+    expect(json.verdict.findings[2].says).toBe(
+      'Open alerts: 1 critical; worst: custom properties, 960 of 1,000, opened now.',
+    )
     expect(json.series).toHaveLength(5)
     expect(json.series.slice(0, 2)).toEqual([
       {

@@ -36,10 +36,12 @@ test('the status page shows the fleet at a glance', async () => {
   await poll(2, readings(clock.now(), 960), { overall: openState('critical', 'a rule', clock.now()) })
   const { status, text } = await get('/')
   expect(status).toBe(200)
-  expect(text).toContain('1 critical alert; worst: acme.example.com, custom properties 96 %')
+  expect(text).toContain('1 critical alert; worst: acme.example.com, custom properties, 960 of 1,000')
   expect(text).toContain('2 active')
   expect(text).toContain('96 %')
-  expect(text).toContain('<b>acme.example.com</b>: 1 critical; <span class="soft">worst: custom properties 96 %')
+  expect(text).toContain(
+    '<b>acme.example.com</b>: 1 critical; <span class="soft">worst: custom properties, 960 of 1,000',
+  )
   expect(text).toContain('All 2 accounts')
   expect(text).toContain('http-equiv="refresh" content="10"')
 })
@@ -57,9 +59,11 @@ test('what an operator has acknowledged is in no count and no worst, and shown b
   }
   const { text } = await get('/')
   expect(text).toContain(
-    '<a href="/alerts?level=critical&amp;mark=active">Review</a> <span>1 critical alert; worst: 1.example.com, custom properties 96 %</span>',
+    '<a href="/alerts?level=critical&amp;mark=active">Review</a> <span>1 critical alert; worst: 1.example.com, custom properties, 960 of 1,000</span>',
   )
-  expect(text).toContain('Critical: 1 critical alert; worst: 1.example.com, custom properties 96 % + 1 handled</a>')
+  expect(text).toContain(
+    'Critical: 1 critical alert; worst: 1.example.com, custom properties, 960 of 1,000 + 1 handled</a>',
+  )
   expect(text).toContain('<a href="/alerts?mark=handled">+ 1 handled</a>')
   expect(text).not.toContain('<b>2.example.com</b>')
   const alerts = (await get('/alerts')).text
@@ -102,7 +106,7 @@ test('the page of an alert begins with the rows and buttons of its mail, of the 
   await poll(4, readings(clock.now(), 970))
   const text = await alertPage(get, 'overall', since)
   const row = (name: string) => new RegExp(`<dt>${name}</dt><dd>(.*?)</dd>`).exec(text)?.[1]
-  expect(text).toContain('<p class="verdict critical">Still critical: custom properties 97 % of 1,000.</p>')
+  expect(text).toContain('<p class="verdict critical">Still critical: custom properties, 970 of 1,000.</p>')
   expect(row('Usage')).toBe('970 of 1,000 (97 %), 30 left')
   expect(row('Since')).toMatch(/\(2 h ago\)$/)
   expect(row('Measured')).toMatch(/\(now\)$/)
@@ -338,8 +342,8 @@ test('an account page says why an alert stands where it stands, and by which lin
   const rowOf = (name: string) =>
     new RegExp(`${name}</a>.*?</tr>`, 's').exec(text.split('id="alerts"')[1] ?? '')?.[0].replace(/<[^>]+>/g, ' ') ?? ''
   expect(rowOf('custom properties')).toMatch(/critical +now/)
-  expect(rowOf('Contacts → Companies: at limit')).toMatch(/warning +now/)
-  expect(text).toContain('Open alerts: 2 critical, 1 warning; worst: tokens: must be reconnected, opened now.')
+  expect(rowOf('Contacts → Companies: records at the association limit')).toMatch(/warning +now/)
+  expect(text).toContain('Open alerts: 2 critical, 1 warning; worst: customer must reconnect, opened now.')
   const { json } = await get('/api/v1/accounts/8/explanation')
   const [overall] = json.series.filter(({ id }: { id: string }) => id === 'overall')
   expect(overall).toMatchObject({ rule: { at: 'thresholds[0]', line: 31, name: 'sum' } })
@@ -465,8 +469,8 @@ test('alerts about tokens and polls are no limits', async () => {
   const { text } = await get('/accounts/4')
   const [own = '', limits = ''] = text.slice(text.indexOf('id="alerts"')).split('<h2>Limits</h2>')
   expect(own).toContain('<h2>Alerts about tokens and polls</h2>')
-  expect(own).toContain('tokens: must be reconnected')
-  expect(limits.split('</section>')[0]).not.toContain('tokens: must be reconnected')
+  expect(own).toContain('customer must reconnect')
+  expect(limits.split('</section>')[0]).not.toContain('customer must reconnect')
 })
 
 test('what is well is folded, and no level is shown where nothing is watched or all is old', async () => {
@@ -497,9 +501,9 @@ test('the page of an account shows readings, alerts and what changed', async () 
   await poll(4, readings(clock.now(), 960, { pair }), states)
   const { words } = await get('/accounts/4')
   expect(words).toContain('custom properties 96 % 960 of 1,000')
-  expect(words).toContain('Contacts: properties 24 % 120 of 500')
+  expect(words).toContain('Contacts: custom properties 24 % 120 of 500')
   expect(words).toContain('Contacts → Companies: fullest record 100 % 100 of 100')
-  expect(words).toContain('Contacts → Companies: at limit 12 records – warning now ')
+  expect(words).toContain('Contacts → Companies: records at the association limit 12 records – warning now ')
   expect(words).toContain('now custom properties 940 of 1,000 → 960 of 1,000')
 })
 
@@ -525,8 +529,8 @@ test('what came and what went is said in words among the changes', async () => {
   clock.move(900_000)
   await poll(4, readings(clock.now(), 10, { objectTypeId: '2-7' }))
   const { words } = await get('/accounts/4')
-  expect(words).toContain('custom properties of Contacts (2-7) appeared → 120 of 500')
-  expect(words).toContain('custom properties of Contacts 120 of 500 → disappeared')
+  expect(words).toContain('Contacts (2-7): custom properties appeared → 120 of 500')
+  expect(words).toContain('Contacts: custom properties 120 of 500 → disappeared')
 })
 
 test('the page of an account says once why no days left are shown', async () => {

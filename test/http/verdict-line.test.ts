@@ -19,12 +19,12 @@ test('every page of an operator begins with the verdict, the same as the API tel
   const { verdict } = (await get('/api/v1/status')).json
   expect(verdict).toEqual({
     level: 'critical',
-    says: 'Critical: 1 critical alert; worst: acme.example.com, custom properties 96 %',
+    says: 'Critical: 1 critical alert; worst: acme.example.com, custom properties, 960 of 1,000',
     troubles: [
       {
         level: 'critical',
         verb: 'Review',
-        says: '1 critical alert; worst: acme.example.com, custom properties 96 %',
+        says: '1 critical alert; worst: acme.example.com, custom properties, 960 of 1,000',
       },
     ],
   })

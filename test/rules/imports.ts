@@ -45,7 +45,7 @@ const ROOMS: RoomTable = {
     of: ['redis', 'text', 'runtime'],
     types: ['alerts'],
     files: [
-      ...['alert', 'changes', 'transition-log', 'series-name', 'evaluation/because'].map(
+      ...['alert', 'changes', 'transition-log', 'series-name', 'alert-title', 'evaluation/because'].map(
         (name) => `src/alerts/${name}.ts`,
       ),
       // What the settings of a receiver are made of.

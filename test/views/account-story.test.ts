@@ -32,7 +32,7 @@ test('who comes back is told apart from who is new, and refreshes from the token
 })
 
 test('a refresh that fails, a token that is refused and an alert that is open each have their moment', () => {
-  const alert = { since: at('03T11:00'), level: 'critical', rule: 'token' } as OpenAlert
+  const alert = { since: at('03T11:00'), kind: 'token', level: 'critical', rule: 'token' } as OpenAlert
   const series = { metric: 'customProperties.overall' }
   const full = { since: at('02T09:00'), level: 'warning', rule: 'r', series } as OpenAlert
   const failing = {
@@ -48,7 +48,7 @@ test('a refresh that fails, a token that is refused and an alert that is open ea
     '02T09:00 | alert opened | custom properties, now warning',
     '03T10:00 | refreshes started to fail | the provider answered 400 (3 failures in a row, the last 2026-10-03 12:00 UTC)',
     '03T10:30 | refresh token refused',
-    '03T11:00 | alert opened | tokens: must be reconnected, now critical',
+    '03T11:00 | alert opened | customer must reconnect, now critical',
   ])
 })
 

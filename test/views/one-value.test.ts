@@ -12,7 +12,7 @@ import { type AccountForecasts, storeForecasts } from '../../src/limits/forecast
 import { outlookOf } from '../../src/limits/forecast/outlook.ts'
 import { seriesById } from '../../src/limits/series.ts'
 import type { AccountState } from '../../src/redis/keys.ts'
-import { daysLeftText, formatDistance, formatPercent, formatSpan } from '../../src/text/format-number.ts'
+import { daysLeftText, formatCount, formatDistance, formatPercent, formatSpan } from '../../src/text/format-number.ts'
 import { STATE_NAMES } from '../../src/views/account-verdict.ts'
 import { alertCountsText } from '../../src/views/alert-texts.ts'
 import type { AlertCounts } from '../../src/views/find-alerts.ts'
@@ -109,6 +109,7 @@ function onPage(html: string): Shown[] {
 interface InApi {
   id: string
   level: string
+  usage?: number
   percent?: number
   since: string
   daysLeft?: number
@@ -263,9 +264,9 @@ function expectWorst(html: string, items: readonly InApi[], now: number): void {
   for (const [hubId, own] of Map.groupBy(items, (one) => one.hubId)) {
     const worst = own.find(({ level }) => level === 'critical') ?? own[0]
     const line = wordsOf(new RegExp(`id="account-${hubId}".*?</summary>`, 's').exec(html)?.[0] ?? '')
-    const { percent, daysLeft, since = '' } = worst ?? {}
+    const { usage, daysLeft, since = '' } = worst ?? {}
     for (const part of [
-      percent === undefined ? '' : formatPercent(percent),
+      usage === undefined ? '' : formatCount(usage),
       daysLeft === undefined ? '' : daysLeftText(daysLeft),
       formatDistance(Date.parse(since) - now),
     ])

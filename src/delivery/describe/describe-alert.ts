@@ -1,6 +1,7 @@
-import { type Alert, UNINSTALL_RULE } from '../../alerts/alert.ts'
+import type { Alert } from '../../alerts/alert.ts'
+import { alertTitle } from '../../alerts/alert-title.ts'
 import { becauseText } from '../../alerts/evaluation/because.ts'
-import { countedRecords, countsRecords, seriesName, wayOutOf } from '../../alerts/series-name.ts'
+import { countsRecords, limitText, seriesName, wayOutOf } from '../../alerts/series-name.ts'
 import { cleanText } from '../../text/clean-text.ts'
 import {
   countOf,
@@ -21,9 +22,9 @@ export interface DescribedAlert {
   badge: Badge
   /** `acme.example.com (123)`, or what the alert is about where it is no account. */
   subject: string
-  /** `custom properties 96 % of 1,000`. */
+  /** `Contacts: custom properties, 997 of 1,000`. */
   headline: string
-  /** The same for a table that has a column for the fullness: `custom properties`. */
+  /** The same for a table that has a column for the fullness: `Contacts: custom properties`. */
   topic: string
   /** The event in one line. */
   happened: string
@@ -54,7 +55,7 @@ export function describeAlert(alert: Alert, now: number, links: MailLinks = {}):
     badge: badgeOf(alert),
     subject: accountName(alert) ?? (kind === 'delivery' ? 'Delivery of alerts' : 'All accounts'),
     headline: headlineOf(alert),
-    topic: hasColumns ? topicOf(alert) : headlineOf(alert),
+    topic: hasColumns ? alertTitle(alert) : headlineOf(alert),
     happened: whatHappened(alert),
     ...(percent !== undefined && { percent }),
     ...(limit !== undefined && { limit: formatCount(limit) }),
@@ -78,65 +79,28 @@ export function accountName({ account }: Alert): string | undefined {
   return domain === '' ? `account ${account.hubId}` : `${domain} (${account.hubId})`
 }
 
-/** The effect in a few words, without the account: `custom properties 96 % of 1,000`, `tokens can't be refreshed`. */
+/** The effect in a few words, without the account: `custom properties, 997 of 1,000`, `customer must reconnect`. */
 export function headlineOf(alert: Alert): string {
-  const { kind, status, series, usage, reason } = alert
+  const { kind, status, series, reason } = alert
   if (reason === 'uninstalled') return 'app uninstalled, alert closed'
   // The end of a poll alert does not mean that all is read: only its message says so.
-  const hasTopic = kind === 'token' || (kind === 'poll' && status === 'firing')
-  if (series === undefined) return hasTopic ? topicOf(alert) : firstSentence(alert)
+  const hasTitle = kind === 'token' || (kind === 'poll' && status === 'firing')
+  if (series === undefined) return hasTitle ? alertTitle(alert) : firstSentence(alert)
   if (kind === 'limit-changed') return limitChanged(alert)
-  if (countsRecords(series) && usage !== undefined) return countedRecords(series, usage)
-  return `${seriesName(series)} ${forecastThatCounts(alert) ?? valueText(alert)}`.trimEnd()
-}
-
-/** Subject of a headline, without numbers and accounts. */
-function topicOf({ kind, status, level, rule, series, cause }: Alert): string {
-  const isOver = status === 'resolved'
-  switch (kind) {
-    case 'token':
-      if (rule === UNINSTALL_RULE) return isOver ? 'uninstall is done' : 'uninstall not finished: token not deleted'
-      if (isOver) return 'tokens are refreshed again'
-      if (cause === 'foreign') return 'the imported token belongs to another account'
-      if (cause === 'unreadable-answer') return "the provider's answer could not be read"
-      // A refresh that merely fails for long is a warning; a token that can't be saved any more is critical.
-      return level === 'critical' ? 'tokens refused, must be reconnected' : "tokens can't be refreshed for now"
-    case 'poll':
-      if (isOver) return 'polls no longer fail'
-      if (cause === 'unreadable') return 'stored data could not be read'
-      if (cause === 'unauthorized') return "limits can't be read: access token refused"
-      return cause === 'scopes' ? "limits can't be read: scope missing" : "limits can't be read: polls fail"
-    case 'fleet':
-      return isOver ? 'accounts work again' : 'many accounts fail the same way'
-    case 'delivery':
-      return isOver ? 'alerts are delivered again' : "alerts can't be delivered"
-    case 'test':
-      return 'this receiver works'
-    case 'limit-changed':
-      return series === undefined ? 'limit changed' : `limit of ${seriesName(series)}`
-    case 'limit':
-      return series === undefined ? 'usage' : seriesName(series)
-  }
+  const forecast = forecastThatCounts(alert)
+  return forecast === undefined ? limitText(series, alert) : `${seriesName(series)}, ${forecast}`
 }
 
 /** First sentence of a message about an alert without a number. */
 function firstSentence(alert: Alert): string {
   const [first = ''] = cleanText(alert.message ?? '', 600).split(/(?<=[.!?])\s/, 1)
-  return first.replace(/\.$/, '') || topicOf(alert)
+  return first.replace(/\.$/, '') || alertTitle(alert)
 }
 
 function limitChanged(alert: Alert): string {
   const percent = percentOf(alert)
   const used = percent === undefined ? '' : `, ${formatPercent(percent)} used`
-  return `${topicOf(alert)} is now ${formatCount(alert.limit ?? 0)}${used}`
-}
-
-/** `96 % of 1,000`; less where less is known. */
-function valueText(alert: Alert): string {
-  const { limit, usage } = alert
-  const percent = percentOf(alert)
-  if (percent === undefined) return usage === undefined ? '' : formatCount(usage)
-  return limit === undefined ? formatPercent(percent) : `${formatPercent(percent)} of ${formatCount(limit)}`
+  return `${alertTitle(alert)}, limit now ${formatCount(alert.limit ?? 0)}${used}`
 }
 
 /** Share of the limit that is used; undefined where it is not known. */
@@ -146,7 +110,7 @@ export function percentOf({ percent, usage, limit }: Pick<Alert, 'percent' | 'us
 }
 
 /** Only where the days left, and not the usage, made the alert. */
-function forecastThatCounts({ status, daysLeft, threshold, percent }: Alert): string | undefined {
+export function forecastThatCounts({ status, daysLeft, threshold, percent }: Alert): string | undefined {
   if (status !== 'firing' || daysLeft === undefined || daysLeft <= 0) return undefined
   if (threshold?.daysLeft === undefined || daysLeft > threshold.daysLeft) return undefined
   const usageWouldDo = threshold.percent !== undefined && percent !== undefined && percent >= threshold.percent

@@ -12,7 +12,7 @@ export interface DescribedChange {
   hubId?: number
   /** `custom properties`; empty for the account itself. */
   what: string
-  /** `warning → critical, 96 % of 1,000`, `connected`. */
+  /** `warning → critical, 960 of 1,000`, `connected`. */
   moved: string
   /** `2026-11-21 10:00 CET`. */
   at: string
@@ -71,7 +71,7 @@ function describeAccount(changes: readonly FleetChange[]): ChangedAccount {
   return { ...worst, counted: changesText({ counts }, ''), others }
 }
 
-/** `acme.example.com (123): 4 alerts opened; worst: custom properties, warning → critical, 96 % of 1,000 (2026-11-21 10:00 CET)`. */
+/** `acme.example.com (123): 4 alerts opened; worst: custom properties, warning → critical, 960 of 1,000 (2026-11-21 10:00 CET)`. */
 export function changeLine({ subject, counted, what, moved, at, others }: ChangedAccount): string {
   const worst = others.length === 0 ? '' : `${counted}; worst: `
   return `${subject}: ${worst}${changeText({ what, moved })} (${at})`
@@ -135,10 +135,10 @@ function whatOf({ change }: FleetChange, alert: Alert): string {
   const { series } = alert
   if (change === 'lost' || change === 'recovered') return 'tokens'
   if (series === undefined) return headlineOf(alert)
-  return change === 'limit' ? `limit of ${seriesName(series)}` : seriesName(series)
+  return change === 'limit' ? `${seriesName(series)}, limit` : seriesName(series)
 }
 
-/** `ok → critical → ok, 70 % of 1,000`, `1,000 → 800, 96 % used`. */
+/** `ok → critical → ok, 700 of 1,000`, `1,000 → 800, 96 % used`. */
 function movedText(change: FleetChange, alert: Alert): string {
   const { from, via, to, times } = change
   const isSame = from === to && via === undefined
@@ -162,7 +162,7 @@ function numbersOf({ change }: FleetChange, alert: Alert): string {
   if (countsRecords(series)) return countOf(usage, 'record')
   const percent = percentOf(alert)
   if (percent === undefined || limit === undefined) return ''
-  return change === 'limit' ? `${formatPercent(percent)} used` : `${formatPercent(percent)} of ${formatCount(limit)}`
+  return change === 'limit' ? `${formatPercent(percent)} used` : `${formatCount(usage)} of ${formatCount(limit)}`
 }
 
 /** Changes as plain text, without markup. */

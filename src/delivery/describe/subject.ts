@@ -1,19 +1,29 @@
-import { type Alert, criticalFirst, type Message } from '../../alerts/alert.ts'
-import { countsRecords, limitWords, metricNoun, seriesName } from '../../alerts/series-name.ts'
+import { type Alert, byConsequence, type Message } from '../../alerts/alert.ts'
+import { aboutOf, countedRecords, countsRecords, limitWords, metricNoun } from '../../alerts/series-name.ts'
 import { defined } from '../../runtime/defined.ts'
 import { cleanText, shorten } from '../../text/clean-text.ts'
 import { countOf, formatCount, formatPercent } from '../../text/format-number.ts'
-import { accountName, badgeOf, endWithoutRecovery, headlineOf, lastedFor, percentOf } from './describe-alert.ts'
+import {
+  accountName,
+  badgeOf,
+  endWithoutRecovery,
+  forecastThatCounts,
+  headlineOf,
+  lastedFor,
+  percentOf,
+} from './describe-alert.ts'
 
 /** Longest subject that mail programs show, beside the account's name. */
 const LONGEST = 60
+/** A shorter part of a name does not show which one it is. */
+const LEAST_NAME = 14
 /** All of the subject is cleaned: names, effects and causes may come from outside. */
 const MAX_LENGTH = 180
 
 /** The subject line: how bad, where, what. How much more there is, and how long it lasted, is never cut off. */
 export function subjectLine(message: Message): string {
   const { type, data } = message
-  const alerts = data.alerts.toSorted(criticalFirst)
+  const alerts = data.alerts.toSorted(byConsequence)
   const [first] = alerts
   const badge = `[${badgeOfMessage(message)}] `
   if (type === 'alert.digest') return badge + digestOf(data)
@@ -27,8 +37,8 @@ export function subjectLine(message: Message): string {
   // An effect on all accounts names them itself.
   const what =
     account === undefined
-      ? shown(effectOf(first), MAX_LENGTH - badge.length - end.length)
-      : `${shown(account, 100)}: ${shown(effectOf(first), room - 2)}`
+      ? shown(headlineOf(first), MAX_LENGTH - badge.length - end.length)
+      : `${shown(account, 100)}: ${effectOf(first, room - 2)}`
   return badge + what + end
 }
 
@@ -36,20 +46,20 @@ export function subjectLine(message: Message): string {
 function ofSeveral(alerts: readonly Alert[], first: Alert, truncated: number, badge: string): string {
   const all = accountsIn(alerts)
   const worst = accountsIn(alerts.filter(({ status, level }) => status === first.status && level === first.level))
-  const count =
-    truncated > 0
-      ? countOf(alerts.length + truncated, 'alert')
-      : `${worst < all ? `${formatCount(worst)} of ` : ''}${countOf(all, 'account')}`
   const effect = sharedEffect(first)
-  const more = alerts.every((alert) => sharedEffect({ ...first, ...aboutOf(alert) }) === effect) ? '' : ' and more'
+  const more = alerts.every((alert) => sharedEffect({ ...first, ...restOf(alert) }) === effect) ? '' : ' and more'
   const name = first.account === undefined || first.status === 'resolved' ? '' : shown(shortName(first.account), 100)
   const before = name === '' ? '' : first.kind === 'limit' ? ', worst ' : ', e.g. '
-  const room = LONGEST - badge.length - count.length - before.length - 2
+  const roomBeside = (count: string) => LONGEST - badge.length - count.length - before.length - 2
+  const of = `${worst < all ? `${formatCount(worst)} of ` : ''}${countOf(all, 'account')}`
+  const accounts = effect.length <= roomBeside(of) ? of : countOf(worst, 'account')
+  const count = truncated > 0 ? countOf(alerts.length + truncated, 'alert') : accounts
+  const room = roomBeside(count)
   const whole = effect + more
   return `${count}: ${shown(whole.length <= room ? whole : effect, room)}${before}${name}`
 }
 
-function aboutOf({ kind, rule, cause, series, because }: Alert): Partial<Alert> {
+function restOf({ kind, rule, cause, series, because }: Alert): Partial<Alert> {
   return { kind, rule, ...defined({ cause, series, because }) }
 }
 
@@ -98,17 +108,23 @@ function digestOf(data: Message['data']): string {
   return `${period === undefined ? 'first readings' : period === 'week' ? 'weekly' : 'daily'}: ${totalOf(data)}`
 }
 
-/** The number before the pair, or type, that it is about: the end is what may be cut off. */
-function effectOf(alert: Alert): string {
-  const headline = headlineOf(alert)
-  const { series, kind } = alert
-  if (series === undefined || kind !== 'limit') return headline
-  const [, pair, effect] = /^(.+): (.*)$/.exec(headline) ?? []
-  if (series.from !== undefined && pair !== undefined)
-    return `${effect?.replace('the association limit', 'the limit')}, ${pair}`
-  const [noun, name] = [metricNoun(series.metric), seriesName(series)]
-  const type = name.startsWith(`${noun} of `) ? name.slice(`${noun} of `.length) : ''
-  return type !== '' && headline.startsWith(name) ? `${noun}${headline.slice(name.length)}, ${type}` : headline
+/** `Property Listings, custom properties 99.7 %`: only the name of the type or the pair is cut, never the number. */
+function effectOf(alert: Alert, room: number): string {
+  const { series, kind, reason } = alert
+  if (series === undefined || kind !== 'limit' || reason === 'uninstalled') return shown(headlineOf(alert), room)
+  const about = aboutOf(series)
+  const value = usedText(alert, series)
+  const left = room - value.length - 2
+  return about === '' || left < LEAST_NAME ? shown(value, room) : `${shown(about, left)}, ${value}`
+}
+
+function usedText(alert: Alert, series: NonNullable<Alert['series']>): string {
+  const { usage } = alert
+  const percent = percentOf(alert)
+  if (usage !== undefined && countsRecords(series))
+    return countedRecords(series, usage).replace('the association limit', 'the limit')
+  const used = percent === undefined ? formatCount(usage ?? 0) : formatPercent(percent)
+  return `${metricNoun(series.metric)} ${forecastThatCounts(alert) ?? used}`
 }
 
 /** `3 critical, 10 warning in 12 accounts`; of a digest that comes every day also what it does not show. */

@@ -1,9 +1,9 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import * as z from 'zod'
 import { ACKNOWLEDGE_PATH } from '../../alerts/acknowledge.ts'
-import { type OpenAlert, readOpenAlerts, subjectOf } from '../../alerts/open-alerts.ts'
+import { alertText } from '../../alerts/alert-title.ts'
+import { type OpenAlert, readOpenAlerts } from '../../alerts/open-alerts.ts'
 import { cleanText } from '../../text/clean-text.ts'
-import { formatCount, formatPercent } from '../../text/format-number.ts'
 import { formatTime } from '../../text/format-time.ts'
 import { type Html, html } from '../../text/html.ts'
 import { accountText } from '../../views/alert-texts.ts'
@@ -154,12 +154,5 @@ function facts(alert: OpenAlert, now: number): Html {
   const name = accountText(alert)
   const account = cleanText(hubDomain ?? '', 80) === '' ? name : `${name} (${hubId})`
   return html`<p>${levelBadge(level)} <b>${account}</b></p>
-<p>${subjectOf(alert)}${numbers(alert)}, since ${when(since, now)}. Rule: ${cleanText(rule)}.</p>`
-}
-
-function numbers({ usage, limit, percent }: OpenAlert): string {
-  if (usage === undefined) return ''
-  if (limit === undefined) return `: ${formatCount(usage)}`
-  const share = percent === undefined ? '' : `, ${formatPercent(percent)}`
-  return `: ${formatCount(usage)} of ${formatCount(limit)}${share}`
+<p>${alertText(alert)}, since ${when(since, now)}. Rule: ${cleanText(rule)}.</p>`
 }

@@ -27,7 +27,7 @@ describe('why now', () => {
 
 test('only the newest of several changes is told, and how many there were', () => {
   for (const part of both(anAlert({ supersedes: ['a-0'] }))) {
-    expect(part).toContain('96 % of 1,000. It changed 2 times since the last message.')
+    expect(part).toContain('960 of 1,000. It changed 2 times since the last message.')
   }
   for (const part of both(anAlert())) expect(part).not.toContain('since the last message')
 })

@@ -56,7 +56,7 @@ test('it has nothing of the operators: no page, rule or command of theirs, but t
   await send(aMessage([{ ...anAlert(), url: `${INSIDE}/accounts/123` }]))
   const [token, limit] = server.arrived.map(({ mail }) => mail)
   expect(token?.subject).toBe('Connect Example App to acme.example.com (123) again')
-  expect(limit?.subject).toBe('[CRITICAL] acme.example.com (123): custom properties 96 % of 1,000')
+  expect(limit?.subject).toBe('[CRITICAL] acme.example.com (123): custom properties 96 %')
   for (const mail of [token, limit]) {
     for (const text of [mail?.text, mail?.html]) {
       expect(text).not.toMatch(/inside\.example\.com|plimsoll|thresholds|rule |acknowledge/i)

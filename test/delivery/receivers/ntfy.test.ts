@@ -31,6 +31,6 @@ test.each([1, 200])(
     await sendThrough(settings(url), aMessage(alerts))
     const { message } = JSON.parse(arrived[0]?.body ?? '{}') as { message: string }
     expect(Buffer.byteLength(message)).toBeLessThan(4_096)
-    expect(message).toMatch(count === 1 ? /96 % of 1,000/ : /1\d\d more alerts not shown: https:/)
+    expect(message).toMatch(count === 1 ? /960 of 1,000/ : /1\d\d more alerts not shown: https:/)
   },
 )

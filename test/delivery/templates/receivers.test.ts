@@ -32,7 +32,7 @@ async function posted(name: keyof typeof POSTED, template: object, message: Mess
 test.each(Object.keys(POSTED) as (keyof typeof POSTED)[])('%s sends title and body of its template', async (name) => {
   const { body } = await posted(name, TEMPLATE)
   expect(body).toContain('Limit: [CRITICAL] acme.example.com (123)')
-  expect(body).toContain('*acme.example.com* custom properties 96 % of 1,000\\nhttps://plimsoll.example.com/alerts/a-1')
+  expect(body).toContain('*acme.example.com* custom properties, 960 of 1,000\\nhttps://plimsoll.example.com/alerts/a-1')
 })
 
 test.each(Object.keys(POSTED) as (keyof typeof POSTED)[])('%s keeps its own body below a title alone', async (name) => {
@@ -159,8 +159,8 @@ describe('a payload', () => {
       all: '{{ alerts | map: "id" }}',
     })
     expect(json).toEqual({
-      content: '[CRITICAL] acme.example.com (123): custom properties 96 % of 1,000',
-      embeds: [{ title: 'custom properties 96 % of 1,000', usage: 960, none: [], color: 7, ok: true, nothing: null }],
+      content: '[CRITICAL] acme.example.com (123): custom properties 96 %',
+      embeds: [{ title: 'custom properties, 960 of 1,000', usage: 960, none: [], color: 7, ok: true, nothing: null }],
       all: ['a'],
     })
     expect(headers?.['webhook-signature']).toMatch(/^v1,/)
@@ -236,7 +236,7 @@ test('what would be sent is shown without being sent, and without secrets', asyn
     })
     const { text, fault } = receiver.show(sampleMessage('token'), NOW)
     expect({ name, fault }).toEqual({ name, fault: undefined })
-    expect(text).toContain('tokens refused')
+    expect(text).toContain('customer must reconnect')
     expect(text).not.toContain('s3cret')
     await receiver.close()
   }

@@ -58,15 +58,15 @@ test('one alert is told as Alertmanager tells it', () => {
       series: 'customProperties.overall',
     },
     commonAnnotations: {
-      summary: 'acme.example.com (123): custom properties 96 % of 1,000',
-      description: expect.stringContaining('custom properties 96 % of 1,000'),
+      summary: 'acme.example.com (123): custom properties, 960 of 1,000',
+      description: expect.stringContaining('custom properties, 960 of 1,000'),
     },
     externalURL: 'https://plimsoll.example.com/',
     alerts: [
       {
         status: 'firing',
         labels: expect.objectContaining({ account: '123' }),
-        annotations: expect.objectContaining({ summary: expect.stringContaining('96 %') }),
+        annotations: expect.objectContaining({ summary: expect.stringContaining('960 of 1,000') }),
         startsAt: '2026-11-20T09:00:00.000Z',
         endsAt: '0001-01-01T00:00:00Z',
         generatorURL: 'https://plimsoll.example.com/accounts/123',

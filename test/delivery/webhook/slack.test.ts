@@ -37,15 +37,15 @@ function markupOf({ text, blocks }: z.output<typeof payload>): string[] {
 
 test('one alert is told whole: headline, what happened, the facts, where to look', () => {
   const { text, blocks } = parsed(aMessage())
-  expect(text).toBe('[CRITICAL] acme.example.com (123): custom properties 96 % of 1,000')
+  expect(text).toBe('[CRITICAL] acme.example.com (123): custom properties 96 %')
   expect(blocks.map(({ type }) => type)).toEqual(['header', 'section', 'context', 'context'])
-  expect(blocks[1]).toMatchObject({ text: { text: expect.stringMatching(/^🔴 .*96 % of 1,000/) } })
+  expect(blocks[1]).toMatchObject({ text: { text: expect.stringMatching(/^🔴 .*960 of 1,000/) } })
   expect(markupOf(parsed(aMessage()))[1]).toBe('<https://plimsoll.example.com/accounts/123|Open account>')
 })
 
 test('an account is one block: its alerts a line each, critical before warning, with the link that reconnects it', () => {
   const alerts = [
-    onAccount(7, anAlert({ level: 'warning', percent: 86 })),
+    onAccount(7, anAlert({ level: 'warning', percent: 86, usage: 860 })),
     onAccount(8, aTokenAlert({ level: 'warning' })),
     onAccount(7, aTokenAlert()),
     onAccount(7, anAtLimitAlert({ level: 'warning' })),
@@ -61,11 +61,11 @@ test('an account is one block: its alerts a line each, critical before warning, 
   expect(sections).toEqual([
     [
       'account-7.example.com (7)',
-      '🔴 CRITICAL tokens refused, must be reconnected',
+      '🔴 CRITICAL customer must reconnect',
       '🟠 WARNING Contacts → Companies: 212 records at the association limit',
-      '🟠 WARNING custom properties 86 % of 1,000',
+      '🟠 WARNING custom properties, 860 of 1,000',
     ].join('\n'),
-    "account-8.example.com (8)\n🟠 WARNING tokens can't be refreshed for now",
+    'account-8.example.com (8)\n🟠 WARNING refreshes fail',
   ])
   expect(blocks[2]).toMatchObject({
     elements: [{ text: `<${HOME}alerts/a-7|Open alert> · <${HOME}install?7|Reconnect link>` }],

@@ -78,7 +78,7 @@ function listedAlert(alert: Alert, { data }: Message, now: number, links: MailLi
   return { ...describeAlert(alert, now, links), ...(moved !== 'same' && { sinceLast: moved }) }
 }
 
-/** `acme.example.com (123): 3 critical, 2 warning; worst: Companies → Contacts: fullest record 100 % of 500`. */
+/** `acme.example.com (123): 3 critical, 2 warning; worst: Companies → Contacts: fullest record, 500 of 500`. */
 function headingOf(alerts: Alert[], described: DescribedAlert[]): string {
   const worst = worstDescribed(described)
   if (worst === undefined || alerts.length === 1) return worst?.subject ?? ''

@@ -170,8 +170,8 @@ export function seriesPath({ hubId, range }: Pick<AccountSeries, 'hubId' | 'rang
 }
 
 /** Link to the page of a series, by its name. */
-export function seriesLink(all: AccountSeries, { id, title }: ShownSeries, shown = title): Html {
-  return html`<a href="${seriesPath(all, id)}" title="${title}">${shown}</a>`
+export function seriesLink(all: AccountSeries, { id, title }: ShownSeries): Html {
+  return html`<a href="${seriesPath(all, id)}" title="${title}">${title}</a>`
 }
 
 export function sparklineOf(all: AccountSeries, series: ShownSeries): Html {

@@ -80,7 +80,7 @@ function seriesTable(some: readonly Row[], all: AccountSeries, mayWrite: boolean
     'Limits',
     ['What', `Last ${all.range}`, 'Used', 'Days left', 'Alert', hasActions && 'To do'],
     some.map((one) => [
-      seriesLink(all, one, shortName(one)),
+      seriesLink(all, one),
       sparklineOf(all, one),
       used(one),
       daysLeft(one.current),
@@ -88,13 +88,6 @@ function seriesTable(some: readonly Row[], all: AccountSeries, mayWrite: boolean
       hasActions && (one.open === undefined ? '' : alertActions(timedAlert(one.open))),
     ]),
   )}</div>`
-}
-
-/** Short name of a series, its distinctive words first. */
-function shortName({ title }: ShownSeries): string {
-  return title
-    .replace(/^custom properties of (.*)$/, '$1: properties')
-    .replace(/records (at|near) the association limit$/, '$1 limit')
 }
 
 function used({ current, level, name }: ShownSeries): Html {

@@ -2,8 +2,9 @@ import type { FastifyRequest } from 'fastify'
 import * as z from 'zod'
 import { findAlert, findAlertOf } from '../../../alerts/acknowledge.ts'
 import { type Alert, alertOfTransition } from '../../../alerts/alert.ts'
+import { alertTitle } from '../../../alerts/alert-title.ts'
 import { linkCommand } from '../../../alerts/kinds/notified-alert.ts'
-import { type OpenAlert, type OpenState, readOpenAlerts, subjectOf } from '../../../alerts/open-alerts.ts'
+import { type OpenAlert, type OpenState, readOpenAlerts } from '../../../alerts/open-alerts.ts'
 import { withHublets } from '../../../alerts/with-hublets.ts'
 import { type DescribedAlert, describeAlert } from '../../../delivery/describe/describe-alert.ts'
 import type { DescribedRecords } from '../../../delivery/describe/describe-records.ts'
@@ -182,7 +183,7 @@ function repeats(alert: TimedAlert, from: number | null | undefined, now: number
 
 /** Title of an alert: its subject, and its account. */
 function titleOf(alert: TimedAlert): string {
-  const subject = subjectOf(alert)
+  const subject = alertTitle(alert)
   return alert.hubId === null ? subject : `${subject}, ${accountText(alert)}`
 }
 

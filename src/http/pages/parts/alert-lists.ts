@@ -1,4 +1,4 @@
-import { subjectOf } from '../../../alerts/open-alerts.ts'
+import { alertTitle } from '../../../alerts/alert-title.ts'
 import { wantsReconnect } from '../../../delivery/describe/mail-links.ts'
 import { cleanText } from '../../../text/clean-text.ts'
 import { countOf, formatCount } from '../../../text/format-number.ts'
@@ -94,7 +94,7 @@ export function alertTable(
     alerts.map((alert) => [
       choose && choiceOf(alert),
       levelBadge(alert.level),
-      html`<a href="${alertPath(alert)}">${subjectOf(alert)}</a> <span class="soft">${cleanText(alert.rule)}</span>`,
+      html`<a href="${alertPath(alert)}">${alertTitle(alert)}</a> <span class="soft">${cleanText(alert.rule)}</span>`,
       alertFullness(alert),
       when(Date.parse(alert.since), now),
       anySilenced && silenceOf(alert),
@@ -105,7 +105,7 @@ export function alertTable(
 }
 
 function choiceOf(alert: TimedAlert): Html {
-  return html`<label class="pick"><input type="checkbox" name="alert" value="${asSeen(alert)}"><span class="unseen">${subjectOf(alert)}</span></label>`
+  return html`<label class="pick"><input type="checkbox" name="alert" value="${asSeen(alert)}"><span class="unseen">${alertTitle(alert)}</span></label>`
 }
 
 export function alertFullness({ usage, limit, percent, level }: TimedAlert): Html {
@@ -127,7 +127,7 @@ export function acknowledgedText({ acknowledged }: TimedAlert, now: number): Htm
 
 /** For a reader who may; the hidden text tells one alert's links from another's where the row can't be seen. */
 export function alertActions(alert: TimedAlert): Html {
-  const which = html`<span class="unseen"> ${subjectOf(alert)} of ${alert.hubId === null ? 'all accounts' : String(alert.hubId)}</span>`
+  const which = html`<span class="unseen"> ${alertTitle(alert)} of ${alert.hubId === null ? 'all accounts' : String(alert.hubId)}</span>`
   const acknowledge = html`<a href="${alertPath(alert)}#acknowledge">Acknowledge${which}</a>`
   const silence = html`<a href="${newSilencePath(matchersFor(alert))}">Silence${which}</a>`
   return html`<span class="actions">${alert.acknowledged === undefined ? acknowledge : undefined}${alert.silencedBy === undefined ? silence : undefined}</span>`

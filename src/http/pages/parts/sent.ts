@@ -1,5 +1,5 @@
 import type { Alert } from '../../../alerts/alert.ts'
-import { seriesName } from '../../../alerts/series-name.ts'
+import { alertTitle } from '../../../alerts/alert-title.ts'
 import type { LoggedAttempt } from '../../../delivery/deliveries.ts'
 import { cleanText } from '../../../text/clean-text.ts'
 import { countOf, formatCount, formatPercent, formatSeconds } from '../../../text/format-number.ts'
@@ -91,16 +91,10 @@ function linesOf({ id, type }: DeliveryRow, carried: ReadonlyMap<string, Carried
   return [html`${first} <span class="soft">and ${formatCount(count - 1)} more</span>`, ...others, ...left]
 }
 
-function line({ account, level, status, ...alert }: Alert): Html {
-  const what = `${status === 'resolved' ? 'resolved' : level}: ${about(alert)}`
+function line(alert: Alert): Html {
+  const { account, level, status } = alert
+  const what = `${status === 'resolved' ? 'resolved' : level}: ${alertTitle(alert)}`
   return html`${account === undefined ? undefined : html`${accountLink(account)} `}<span class="soft">${what}</span>`
-}
-
-function about({ kind, series, rule }: Pick<Alert, 'kind' | 'series' | 'rule'>): string {
-  if (series !== undefined) return seriesName(series)
-  if (kind === 'token') return 'tokens'
-  if (kind === 'poll') return 'reading its limits'
-  return kind === 'delivery' ? 'a receiver' : cleanText(rule, 60)
 }
 
 /** Sent messages, newest first, with their outcomes; `subject`: of the alert, on a page of several alerts. */

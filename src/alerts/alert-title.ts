@@ -1,0 +1,76 @@
+import type { Cause } from '../tokens/endpoint/breaker.ts'
+import { type Alert, type AlertKind, type PollCause, UNINSTALL_RULE } from './alert.ts'
+import { DELIVERY_FIELD } from './alert-state.ts'
+import { ENDPOINT_CAUSE } from './kinds/fleet-alert.ts'
+import { alertOfCause, type FleetTrouble } from './kinds/fleet-causes.ts'
+import { limitText, seriesName } from './series-name.ts'
+
+/** An alert that is open, or one of its transitions, which has no field. */
+type Titled = Pick<Alert, 'level' | 'rule' | 'series'> & {
+  kind: AlertKind
+  status?: Alert['status']
+  cause?: Alert['cause']
+  field?: string
+}
+
+export const FLEET_TITLE: Record<FleetTrouble, string> = {
+  'token-endpoint': "tokens can't be refreshed",
+  provider: "the provider can't be reached",
+  clock: "this machine's clock is wrong",
+  coverage: 'too many accounts without fresh limits',
+  calls: 'too many calls to the provider fail',
+  data: "Redis has lost Plimsoll's data",
+}
+
+const PROVIDER_TITLE: Partial<Record<string, string>> = {
+  throttled: 'the provider throttles token refreshes',
+  coverage: "limits can't be read",
+}
+
+const POLL_TITLE: Record<PollCause, string> = {
+  scopes: "limits can't be read: permission missing",
+  failing: "limits can't be read: polls fail",
+  unauthorized: "limits can't be read: access token refused",
+  unreadable: 'stored data could not be read',
+}
+
+const TITLES: Partial<Record<AlertKind, (alert: Titled) => string>> = {
+  token: tokenTitle,
+  poll: ({ cause }) => POLL_TITLE[(cause as PollCause) ?? 'failing'],
+  fleet: fleetTitle,
+  delivery: deliveryTitle,
+  test: () => 'this receiver works',
+}
+
+/** The one title of an alert, in lists and messages: the name of its limit, or the trouble in a few words. */
+export function alertTitle(alert: Titled): string {
+  const { kind, series, rule } = alert
+  return series === undefined ? (TITLES[kind]?.(alert) ?? rule) : seriesName(series)
+}
+
+/** The title with the numbers of its limit: `Contacts: custom properties, 997 of 1,000`. */
+export function alertText(alert: Titled & Pick<Alert, 'usage' | 'limit'>): string {
+  return alert.series === undefined ? alertTitle(alert) : limitText(alert.series, alert)
+}
+
+function tokenTitle({ status, level, rule, cause }: Titled): string {
+  const isOver = status === 'resolved'
+  if (rule === UNINSTALL_RULE) return isOver ? 'uninstall is done' : 'uninstall not finished: token not deleted'
+  if (isOver) return 'tokens are refreshed again'
+  if (cause === 'foreign') return 'the imported token belongs to another account'
+  if (cause === 'unreadable-answer') return "the provider's answer could not be read"
+  // A refresh that merely fails for long is a warning; a token that can't be saved any more is critical.
+  return level === 'critical' ? 'customer must reconnect' : 'refreshes fail'
+}
+
+function fleetTitle({ field, cause }: Titled): string {
+  const ofEndpoint = Object.entries(ENDPOINT_CAUSE).find(([name]) => name === cause)?.[1]
+  const trouble = field ?? (ofEndpoint === undefined ? cause : alertOfCause(cause as Cause)) ?? 'provider'
+  if (trouble === 'provider') return PROVIDER_TITLE[cause ?? ''] ?? FLEET_TITLE.provider
+  return `${FLEET_TITLE[trouble as FleetTrouble] ?? trouble}${ofEndpoint === undefined ? '' : ` (${ofEndpoint})`}`
+}
+
+function deliveryTitle({ field, level }: Titled): string {
+  const receiver = `receiver ${field?.slice(DELIVERY_FIELD.length) ?? ''}`.trim()
+  return `${receiver}: ${level === 'critical' ? 'switched off' : 'alerts are not delivered'}`
+}
