@@ -1,12 +1,9 @@
 import * as z from 'zod'
-import { duration, wholeNumber } from './values.ts'
+import { amount, duration, wholeNumber } from './values.ts'
 
 export const alerts = z
   .strictObject({
-    recoverBelow: z
-      .number('must be a number')
-      .min(0, 'must be from 0 to 100')
-      .max(100, 'must be from 0 to 100')
+    recoverBelow: amount('must be from 0 to 100', 100)
       .prefault(3)
       .describe(
         'Percentage points inside a percent condition before a level is left, so that alerts do not flap. Other conditions: see `recoverBelow` of a rule in `thresholds`.',

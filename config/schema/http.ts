@@ -12,7 +12,6 @@ import {
   timeZone,
   toggle,
   type Unchecked,
-  untilRestart,
 } from './values.ts'
 
 const longEnough = (secret: string) =>
@@ -165,13 +164,11 @@ export const logging = z
       .enum(['debug', 'info', 'warn', 'error', 'silent'])
       .prefault('info')
       .describe('Least level that is logged.'),
-    pretty: untilRestart(toggle().prefault(false).describe('Lines for people instead of JSON, on standard output.')),
-    file: untilRestart(
-      plainText()
-        .exactOptional()
-        .describe(
-          'A file to append JSON lines to, in place of standard output. Opened anew on SIGHUP: logrotate may move it.',
-        ),
-    ),
+    pretty: toggle().prefault(false).describe('Lines for people instead of JSON, on standard output.'),
+    file: plainText()
+      .exactOptional()
+      .describe(
+        'A file to append JSON lines to, in place of standard output. Opened anew on SIGHUP: logrotate may move it.',
+      ),
   })
   .describe('The log: JSON lines, on standard output unless `file` is set.')

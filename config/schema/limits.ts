@@ -31,9 +31,10 @@ const associationPairs = z.union([
 ])
 
 /** `all` of them, or those that are listed. */
-const reports = oneOrMany(z.enum(['all', ...REPORT_NAMES])).transform((names): readonly string[] =>
-  names.includes('all') ? REPORT_NAMES : [...new Set(names)],
-)
+const reports = z.codec(oneOrMany(z.enum(['all', ...REPORT_NAMES])), z.custom<string[]>(), {
+  decode: (names) => (names.includes('all') ? [...REPORT_NAMES] : [...new Set(names)]),
+  encode: (names) => names,
+})
 
 const pollPeriod = () => duration({ min: '1s', max: '7d' })
 

@@ -1,17 +1,17 @@
 import { readFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
-import type * as z from 'zod'
 import { Secret } from '../../src/runtime/secret.ts'
-import { suggest } from '../../src/text/suggest.ts'
 import { advise } from './advice.ts'
-import { type FilledIn, fillIn, type Surroundings, whyUnreadable } from './fill-in.ts'
+import { explain, issuesOf } from './explain.ts'
 import { logoOf, readLogoFile } from './logo.ts'
-import { type ConfigProblem, type Notice, type Path, type Position, renderPath } from './problems.ts'
+import { isForeign, locate, removeAt, valueAt } from './places.ts'
+import { type ConfigProblem, type Notice, renderPath } from './problems.ts'
+import { readContent, whyUnreadable } from './read-content.ts'
 import { type Config, configSchema } from './schema.ts'
-import { twinOf } from './shape.ts'
+import { settleNames } from './settle-names.ts'
+import { type Environment, readSource, type Source } from './source.ts'
 import { noteLines } from './thresholds.ts'
-import { asGroup, type IssueFacts, isGroup, REQUIRED } from './values.ts'
-import { type Environment, readYaml } from './yaml-source.ts'
+import { asGroup, isGroup } from './values.ts'
 
 export interface LoadOptions {
   file: string
@@ -34,133 +34,99 @@ export type LoadResult = { ok: true; config: Config; notices: Notice[] } | { ok:
 
 /** Reads the config file. Never throws: all that is wrong with it is among the problems, at once. */
 export function loadConfig(options: LoadOptions): LoadResult {
-  const { file, env, cwd, readFile = fromDisk, readLogo = readLogoFile, validateCron, now } = options
+  const { file, env, cwd, readFile = (path) => readFileSync(path, 'utf8'), readLogo = readLogoFile, now } = options
   const path = resolve(cwd, file)
   const folder = dirname(path)
-  const world: Surroundings = { env, folder, readFile }
-  const text = readText(path, readFile)
-  if (typeof text !== 'string') return { ok: false, problems: [text] }
+  const { text, fault } = readContent(path, readFile)
+  if (text === undefined) return refused({ path: '', message: `${fault}: ${path}` })
+  const source = readSource(text, env)
+  if (source.data === undefined) return refused(...(source.problems.length > 0 ? source.problems : [EMPTY]))
+  if (!isGroup(source.data)) return refused(...source.problems, NO_GROUP)
 
-  const source = readYaml(text)
-  if (source.root === undefined) return { ok: false, problems: source.problems }
-  if (source.root.kind === 'scalar' && source.root.value === null && source.problems.length === 0) {
-    return { ok: false, problems: [{ path: '', message: EMPTY }] }
+  const checked = check(source, { folder, readFile })
+  const { problems } = source
+  for (const { path, message, unquoted } of issuesOf(checked.error?.issues)) {
+    problems.push(locate(source, path, isForeign(source, path) ? unquoted : message))
   }
-  if (source.root.kind !== 'map') {
-    const message = 'must be a group of settings (name: value), starting with provider'
-    return { ok: false, problems: [...source.problems, { path: '', ...source.root.at, message }] }
-  }
+  problems.push(...checkSchedule(source, options.validateCron ?? (() => true)))
+  problems.push(...checkBrand(source, (logo) => readLogo(resolve(folder, logo))))
+  if (problems.length > 0 || !checked.success) return refused(...inOrder(firstPerPath(problems)))
 
-  const filled = fillIn(source.root, configSchema, world)
-  const checked = configSchema.safeParse(filled.data, {
-    error: (issue) => explain(issue, isForeign(issue.path ?? [], filled)),
-    // The schema is used once: compiling it, for many uses, takes as long as all of this.
-    jitless: true,
-  })
-  const problems = [
-    ...source.problems,
-    ...filled.problems,
-    ...(checked.error?.issues ?? []).flatMap(ofTheList).map((issue) => problemOf(issue, filled)),
-    ...(validateCron === undefined ? [] : checkSchedule(filled, validateCron)),
-    ...checkBrand(filled, (path) => readLogo(resolve(folder, path))),
-  ]
-  if (problems.length > 0 || !checked.success) return { ok: false, problems: inOrder(firstPerPath(problems)) }
-
-  const { dataDir, log, http } = checked.data
-  const { logo } = http.brand
-  const config = freeze({
-    ...checked.data,
-    dataDir: resolve(folder, dataDir),
-    http: logo === undefined ? http : { ...http, brand: { ...http.brand, logo: resolve(folder, logo) } },
-    log: log.file === undefined ? log : { ...log, file: resolve(folder, log.file) },
-  }) as Config
-  noteLines(config.thresholds, (index) => nearest(['thresholds', index], filled.positions)?.line)
-  const notices = advise(config, now).map(({ path, message }) => locate(path, message, filled))
+  const config = withWholePaths(checked.data, folder)
+  noteLines(config.thresholds, (index) => source.values.get(renderPath(['thresholds', index]))?.line)
+  const notices = advise(config, now).map(({ path, message }) => locate(source, path, message))
   return { ok: true, config, notices }
 }
 
-const EMPTY =
-  'the file is empty; the least it must have: provider.clientId, provider.clientSecret, http.publicUrl, one receiver, one route'
+const refused = (...problems: ConfigProblem[]): LoadResult => ({ ok: false, problems })
 
-const fromDisk = (path: string): string => readFileSync(path, 'utf8')
-
-function readText(file: string, readFile: (path: string) => string): string | ConfigProblem {
-  try {
-    return readFile(file).replace(/^\uFEFF/, '')
-  } catch (error) {
-    return { path: '', message: `${whyUnreadable(error)}: ${file}` }
-  }
+const EMPTY: ConfigProblem = {
+  path: '',
+  message:
+    'the file is empty; the least it must have: provider.clientId, provider.clientSecret, http.publicUrl, one receiver, one route',
 }
 
-/** A list, or a word in its place, of which neither fits: its faults as a list. */
-function ofTheList(issue: z.core.$ZodIssue): z.core.$ZodIssue[] {
-  const issues = issue.code === 'invalid_union' ? issue.errors.at(-1) : undefined
-  return issues?.map((inside) => ({ ...inside, path: [...issue.path, ...inside.path] })) ?? [issue]
+const NO_GROUP: ConfigProblem = {
+  path: '',
+  line: 1,
+  column: 1,
+  message: 'must be a group of settings (name: value), starting with provider',
 }
 
-function problemOf(issue: z.core.$ZodIssue, filled: FilledIn): ConfigProblem {
-  return locate(issue.path, messageOf(issue, filled), filled)
+/** First the names, because a name may stand for another one, and an empty setting is as good as none; then the values. */
+function check(source: Source, world: Parameters<typeof settleNames>[2]) {
+  const parse = () =>
+    configSchema.safeParse(source.data, {
+      error: (issue) => explain(issue, isForeign(source, issue.path ?? [])),
+      // The schema is used once: compiling it, for many uses, takes as long as all of this.
+      jitless: true,
+    })
+  const first = parse()
+  const unknown = issuesOf(first.error?.issues).filter((issue) => issue.unknown !== undefined)
+  if (unknown.length === 0 && source.empty.length === 0) return first
+  for (const issue of unknown) settleNames(source, issue, world)
+  for (const path of source.empty) removeAt(source, path)
+  return parse()
 }
 
-function messageOf(issue: z.core.$ZodIssue, filled: FilledIn): string {
-  const facts = issue.code === 'custom' ? (issue.params as Partial<IssueFacts> | undefined) : undefined
-  if (issue.message === REQUIRED) return facts?.secret ? explainMissingSecret(issue.path) : REQUIRED
-  return facts?.unquoted !== undefined && isForeign(issue.path, filled) ? facts.unquoted : issue.message
-}
-
-function isForeign(path: Path, { foreign }: FilledIn): boolean {
-  return path.some((_, index) => foreign.has(renderPath(path.slice(0, index + 1))))
-}
-
-function checkSchedule({ data, ...filled }: FilledIn, validateCron: (expression: string) => boolean): ConfigProblem[] {
-  const schedule = asGroup(asGroup(data).schedule)
-  return Object.entries(schedule).flatMap(([name, expression]) => {
+function checkSchedule(source: Source, validateCron: (expression: string) => boolean): ConfigProblem[] {
+  return Object.entries(asGroup(valueAt(source.data, ['schedule']))).flatMap(([name, expression]) => {
     if (typeof expression !== 'string' || validateCron(expression)) return []
     const message = 'not a cron expression: 5 fields, or 6 with seconds first, like */10 * * * * *'
-    return [locate(['schedule', name], message, { data, ...filled })]
+    return [locate(source, ['schedule', name], message)]
   })
 }
 
-function checkBrand({ data, ...filled }: FilledIn, readLogo: (path: string) => Buffer): ConfigProblem[] {
-  const { logo, color } = asGroup(asGroup(asGroup(data).http).brand)
-  const problem = (name: string, message: string) => locate(['http', 'brand', name], message, { data, ...filled })
+function checkBrand(source: Source, readLogo: (path: string) => Buffer): ConfigProblem[] {
+  const at = (name: string) => ['http', 'brand', name]
   // An unquoted `#` begins a comment: the color would be dropped silently.
-  const isComment = color === undefined && filled.positions.has('http.brand.color')
-  const unquoted = isComment ? [problem('color', 'has no value: # begins a comment, write "#0b6e4f", in quotes')] : []
-  if (typeof logo !== 'string') return unquoted
+  const isComment = source.empty.some((path) => renderPath(path) === renderPath(at('color')))
+  const problems = isComment
+    ? [locate(source, at('color'), 'has no value: # begins a comment, write "#0b6e4f", in quotes')]
+    : []
+  const logo = valueAt(source.data, at('logo'))
+  if (typeof logo !== 'string') return problems
+  const fault = faultOfLogo(() => readLogo(logo))
+  return fault === undefined ? problems : [...problems, locate(source, at('logo'), fault)]
+}
+
+function faultOfLogo(read: () => Buffer): string | undefined {
   try {
-    const found = logoOf(readLogo(logo))
-    return typeof found === 'string' ? [...unquoted, problem('logo', found)] : unquoted
+    const logo = logoOf(read())
+    return typeof logo === 'string' ? logo : undefined
   } catch (error) {
-    return [...unquoted, problem('logo', whyUnreadable(error))]
+    return whyUnreadable(error)
   }
 }
 
-/** Reports at the setting that is in the file: the list's only entry at the list, the file's content at the file. */
-function locate(path: Path, message: string, { data, positions, twins }: FilledIn): ConfigProblem {
-  for (let length = path.length; length > 0; length--) {
-    const twin = twins.get(renderPath(path.slice(0, length)))
-    if (twin !== undefined) return { path: twin, ...positions.get(twin), message: `what the file holds: ${message}` }
-  }
-  const shown =
-    typeof path.at(-1) === 'number' && !Array.isArray(at(data, path.slice(0, -1))) ? path.slice(0, -1) : path
-  return { path: renderPath(shown), ...nearest(shown, positions), message }
-}
-
-function at(data: unknown, path: Path): unknown {
-  return path.reduce<unknown>((value, step) => {
-    if (Array.isArray(value)) return value[Number(step)]
-    // A list may be written as its only entry, a group.
-    return isGroup(value) && typeof step === 'number' ? value : asGroup(value)[String(step)]
-  }, data)
-}
-
-function nearest(path: Path, positions: ReadonlyMap<string, Position>): Position | undefined {
-  for (let length = path.length; length > 0; length--) {
-    const position = positions.get(renderPath(path.slice(0, length)))
-    if (position !== undefined) return position
-  }
-  return undefined
+function withWholePaths({ dataDir, log, http, ...rest }: Config, folder: string): Config {
+  const { logo } = http.brand
+  return freeze({
+    ...rest,
+    dataDir: resolve(folder, dataDir),
+    http: logo === undefined ? http : { ...http, brand: { ...http.brand, logo: resolve(folder, logo) } },
+    log: log.file === undefined ? log : { ...log, file: resolve(folder, log.file) },
+  })
 }
 
 /** The first problem at a place explains those that follow from it. */
@@ -183,55 +149,3 @@ function freeze<T>(value: T): T {
   for (const part of Object.values(value)) freeze(part)
   return Object.freeze(value)
 }
-
-type RawIssue = z.core.$ZodRawIssue
-
-const KINDS_OF_VALUE: Readonly<Record<string, string>> = {
-  object: 'a group of settings (name: value)',
-  record: 'a group of settings (name: value)',
-  array: 'a list',
-  string: 'text',
-  number: 'a number',
-  boolean: 'true or false',
-}
-
-/** A problem of the schema in the words of the file. `foreign` values came from outside the file and are not quoted. */
-export function explain(issue: RawIssue, foreign: boolean): string {
-  switch (issue.code) {
-    case 'invalid_type':
-      if (issue.input === undefined) return REQUIRED
-      return `must be ${KINDS_OF_VALUE[issue.expected] ?? issue.expected}`
-    case 'invalid_value':
-      return issue.input === undefined
-        ? `${REQUIRED}: one of ${list(issue.values)}`
-        : oneOf(issue.input, issue.values, foreign)
-    case 'invalid_union': {
-      const by = (issue as { discriminator?: string }).discriminator ?? ''
-      const options = (issue as { options?: unknown[] }).options ?? []
-      const given = (issue.input as Record<string, unknown> | null | undefined)?.[by]
-      return given === undefined ? `${REQUIRED}: one of ${list(options)}` : oneOf(given, options, foreign)
-    }
-    case 'invalid_key':
-      return issue.issues[0]?.message ?? 'not a possible name'
-    case 'unrecognized_keys':
-      return 'unknown'
-    default:
-      return 'not possible here'
-  }
-}
-
-/** How to give a secret that is missing. */
-function explainMissingSecret(path: Path): string {
-  const name = path.findLast((step) => typeof step === 'string')
-  return `${REQUIRED}, here or in a file that ${twinOf(String(name))} names`
-}
-
-function oneOf(given: unknown, allowed: readonly unknown[], foreign: boolean): string {
-  if (foreign || typeof given !== 'string') return `must be one of ${list(allowed)}`
-  const near = suggest(given, allowed.map(String))
-  // Only a plain word is shown: an address may be a secret.
-  const quoted = given.length <= 60 && !given.includes('/') ? `"${given}" is ` : ''
-  return `${quoted}not one of ${list(allowed)}${near === undefined ? '' : `; did you mean "${near}"?`}`
-}
-
-const list = (values: readonly unknown[]): string => values.map(String).join(', ')

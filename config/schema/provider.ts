@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { DIALECT_NAMES } from '../../src/provider/dialects.ts'
 import { checkPlainHttp, secret, webAddress } from './secrets.ts'
-import { duration, oneOrMany, plainText, related, share, toggle, untilRestart, wholeNumber } from './values.ts'
+import { duration, oneOrMany, plainText, related, share, toggle, wholeNumber } from './values.ts'
 
 const scope = () => plainText(/^[^\s,\p{Cc}]+$/u, 'must be the name of one scope, without spaces')
 
@@ -24,17 +24,15 @@ export const provider = related(
       .enum(DIALECT_NAMES)
       .prefault('2026-09')
       .describe('API version to use. Each has an end date, which is named from 90 days before.'),
-    baseUrl: untilRestart(webAddress().prefault('https://api.hubapi.com').describe("Where the provider's API is.")),
+    baseUrl: webAddress().prefault('https://api.hubapi.com').describe("Where the provider's API is."),
     installUrl: webAddress({ strip: false })
       .prefault('https://app.hubspot.com/oauth/authorize')
       .describe('The address that customers who install the app are sent to.'),
     clientId: plainText().describe("The app's client id."),
     clientSecret: oneOrMany(secret()).describe("The app's client secret; both, as a list, while it is being changed."),
-    redirectUri: untilRestart(
-      webAddress({ strip: false })
-        .exactOptional()
-        .describe('Where the provider sends the code, as set for the app. Default: http.publicUrl + /oauth/callback.'),
-    ),
+    redirectUri: webAddress({ strip: false })
+      .exactOptional()
+      .describe('Where the provider sends the code, as set for the app. Default: http.publicUrl + /oauth/callback.'),
     scopes: z
       .array(scope())
       .min(1, 'must have at least one scope')
@@ -44,16 +42,12 @@ export const provider = related(
     marketplaceInstall: toggle()
       .prefault(false)
       .describe("Takes installs from the provider's marketplace, which carry a returnUrl and no state."),
-    timeout: untilRestart(
-      duration({ min: '100ms', max: '120s' }).prefault('10s').describe('How long one call may take.'),
-    ),
-    connections: untilRestart(
-      wholeNumber(4, 4_000)
-        .prefault(64)
-        .describe(
-          'Calls under way at a time, for each process. Hundreds of them cost twice the CPU for each: raise it only where latency holds a large fleet up.',
-        ),
-    ),
+    timeout: duration({ min: '100ms', max: '120s' }).prefault('10s').describe('How long one call may take.'),
+    connections: wholeNumber(4, 4_000)
+      .prefault(64)
+      .describe(
+        'Calls under way at a time, for each process. Hundreds of them cost twice the CPU for each: raise it only where latency holds a large fleet up.',
+      ),
     accountRate: z
       .strictObject({
         requests: wholeNumber(1, 10_000).prefault(20).describe('Calls for one account ...'),
@@ -62,7 +56,7 @@ export const provider = related(
       .prefault({})
       .describe("Plimsoll's own share of one account's rate limit: a sliding window over all workers."),
     failedCalls: failedCalls.prefault({}),
-    insecure: untilRestart(toggle().prefault(false).describe('Allows http:// for hosts other than this machine.')),
+    insecure: toggle().prefault(false).describe('Allows http:// for hosts other than this machine.'),
   }),
   (given, report) => checkPlainHttp(given, ['baseUrl', 'installUrl', 'redirectUri'], report, 'provider.'),
 ).describe('The CRM provider and the app that is installed in its accounts.')

@@ -1,11 +1,11 @@
 import * as z from 'zod'
 import { RECEIVER_SETTINGS } from '../../src/delivery/receivers/all-receivers.ts'
-import { choices, related } from './values.ts'
+import { related } from './values.ts'
 
 const NAME = /^[A-Za-z0-9_-]{1,64}$/
 
 export const receivers = related(
-  z.record(z.string(), z.discriminatedUnion('type', RECEIVER_SETTINGS).register(choices, { by: 'type' })),
+  z.record(z.string(), z.discriminatedUnion('type', RECEIVER_SETTINGS)),
   (receivers, report) => {
     const names = Object.keys(receivers)
     if (names.length === 0) report([], 'must have at least one receiver')

@@ -56,11 +56,8 @@ function checkRedis(given: Unchecked, report: ReportProblem): void {
   if (given.tls === true && ways.length === 0) report(['tls'], needless)
 }
 
-const keyFile = {
-  make: (file: string) => `to make one: openssl rand -base64 32 > ${file}`,
-  fault: (key: string) =>
-    bytesInBase64(key.trim()) === 32 ? undefined : 'must be 32 bytes in base64; to make one: openssl rand -base64 32',
-}
+const faultOfKey = (key: string) =>
+  bytesInBase64(key.trim()) === 32 ? undefined : 'must be 32 bytes in base64; to make one: openssl rand -base64 32'
 
 export const encryption = z
   .strictObject({
@@ -71,7 +68,7 @@ export const encryption = z
             id: plainText(/^[A-Za-z0-9_-]{1,32}$/, 'must be 1 to 32 letters, digits, _ or -').describe(
               'Names the key beside everything it encrypted. Never give an id to another key.',
             ),
-            key: secret(keyFile).describe(
+            key: secret({ fault: faultOfKey }).describe(
               '32 bytes in base64. As a systemd credential: keyFile: ${CREDENTIALS_DIRECTORY}/k1.',
             ),
           }),

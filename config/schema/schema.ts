@@ -23,7 +23,6 @@ import {
   share,
   toggle,
   type Unchecked,
-  untilRestart,
 } from './values.ts'
 
 /*
@@ -81,17 +80,15 @@ const uninstall = z
 export const settings = related(
   z.strictObject({
     provider: provider.prefault({} as z.input<typeof provider>),
-    redis: untilRestart(redis.prefault({})),
-    dataDir: untilRestart(
-      plainText()
-        .prefault('./.plimsoll')
-        .describe(
-          'Where the embedded Redis, made keys and new tokens that Redis did not take are kept. It and all other relative paths of the file start from its folder.',
-        ),
-    ),
+    redis: redis.prefault({}),
+    dataDir: plainText()
+      .prefault('./.plimsoll')
+      .describe(
+        'Where the embedded Redis, made keys and new tokens that Redis did not take are kept. It and all other relative paths of the file start from its folder.',
+      ),
     encryption: encryption.exactOptional(),
     schedule: schedule.prefault({}),
-    tokens: untilRestart(tokens.prefault({})),
+    tokens: tokens.prefault({}),
     limits: limits.prefault({}),
     tags: tags.prefault({}).describe('Names for some accounts, to be used in `match`.'),
     uninstall: uninstall.prefault({}),
@@ -112,17 +109,21 @@ export const settings = related(
     routes: routes.describe('Who gets which alerts: the first route that matches decides.'),
     receivers: receivers.describe('Where messages go, by name.'),
     heartbeat: heartbeat.exactOptional(),
-    http: untilRestart(http.prefault({} as z.input<typeof http>)),
+    http: http.prefault({} as z.input<typeof http>),
     log: logging.prefault({}),
   }),
   checkNames,
 )
 
-export const configSchema = settings.transform(({ provider, http, ...rest }) => ({
-  provider: { ...provider, redirectUri: provider.redirectUri ?? `${http.publicUrl}/oauth/callback` },
-  http,
-  ...rest,
-}))
+type Settings = z.output<typeof settings>
+
+export const configSchema = z.codec(settings, z.custom<Settings & { provider: { redirectUri: string } }>(), {
+  decode: ({ provider, ...rest }) => ({
+    ...rest,
+    provider: { ...provider, redirectUri: provider.redirectUri ?? `${rest.http.publicUrl}/oauth/callback` },
+  }),
+  encode: (config) => config,
+})
 
 /** The whole config, defaults filled in. Durations are milliseconds, percentages 0-100, shares 0-1, paths absolute. */
 export type Config = DeepReadonly<z.output<typeof configSchema>>

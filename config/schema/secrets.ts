@@ -3,27 +3,25 @@ import { formatHostPort, isPlainHttpElsewhere, maskAddress, parseHostPort } from
 import { plainText, type ReportProblem, type Unchecked, value } from './values.ts'
 
 interface SecretKind {
-  type?: string
-  /** Why the text can't be it; undefined when it can. */
+  /** Why the text can't be it; undefined when it can. How to make one stands at its end: `to make one: COMMAND`. */
   fault?: (text: string) => string | undefined
   show?: (text: string) => string
-  make?: (file: string) => string
 }
 
-export function secret({ type = 'secret', fault, show, make }: SecretKind = {}) {
+/** Stands for the message that names the setting of its file too. */
+export const SECRET_REQUIRED = 'required secret'
+
+export function secret({ fault, show = () => '[secret]' }: SecretKind = {}) {
   return value<Secret>({
-    type,
     read(input, refuse) {
       if (typeof input !== 'string') return refuse('must be text')
-      if (input === '') return refuse('must not be empty')
       if (/\p{Cc}/u.test(input)) return refuse('must be text on one line')
-      const why = fault?.(input)
+      const why = fault?.(input) ?? (input === '' ? 'must not be empty' : undefined)
       return why === undefined ? new Secret(input) : refuse(why)
     },
-    show: (kept: Secret) => show?.(kept.reveal()) ?? '[secret]',
-    text: true,
-    secret: make === undefined ? {} : { make },
+    write: (kept) => show(kept.reveal()),
     json: { type: 'string', writeOnly: true },
+    required: SECRET_REQUIRED,
   })
 }
 
@@ -31,7 +29,6 @@ export function secret({ type = 'secret', fault, show, make }: SecretKind = {}) 
 export function secretAddress(schemes: readonly string[], extra?: (url: URL) => string | undefined) {
   const written = schemes.map((scheme) => `${scheme}://`).join(' or ')
   return secret({
-    type: `secret address, ${written}`,
     fault(address) {
       const url = URL.parse(address)
       if (url === null || url.hostname === '' || !schemes.includes(url.protocol.slice(0, -1))) {
@@ -47,7 +44,6 @@ export function secretAddress(schemes: readonly string[], extra?: (url: URL) => 
 /** An https address, or http; which hosts http is good for is decided beside its `insecure`. */
 export function webAddress({ strip = true } = {}) {
   return value<string>({
-    type: 'address, https://',
     read(input, refuse) {
       const url = typeof input === 'string' ? URL.parse(input) : null
       if (typeof input !== 'string' || url === null || !/^https?:$/.test(url.protocol) || /[\s\p{Cc}]/u.test(input)) {
@@ -64,12 +60,11 @@ export function webAddress({ strip = true } = {}) {
 
 export function hostPort() {
   return value({
-    type: 'host:port',
     read(input, refuse) {
       const parsed = typeof input === 'string' ? parseHostPort(input) : undefined
       return parsed ?? refuse('must be host:port, like 127.0.0.1:8088 or [::1]:8088')
     },
-    show: formatHostPort,
+    write: formatHostPort,
     json: { type: 'string', pattern: ':\\d{1,5}$' },
   })
 }

@@ -3,6 +3,7 @@ import { isAbout } from '../../src/alerts/evaluation/rules.ts'
 import { METRICS, metricKind, REPORT_NAMES } from '../../src/limits/reports/all-reports.ts'
 import { accountMatch } from './account-match.ts'
 import {
+  amount,
   asGroup,
   distinct,
   fill,
@@ -10,7 +11,6 @@ import {
   plainText,
   type ReportProblem,
   related,
-  says,
   toggle,
   type Unchecked,
   wholeNumber,
@@ -23,8 +23,6 @@ export const LIMIT_CHANGED = 'limit-changed'
 export function metricsOn(on: unknown, off?: unknown): readonly string[] {
   return typeof on === 'string' ? METRICS.filter((metric) => isAbout({ on, off: off === true }, metric)) : []
 }
-
-const amount = (allowed: string) => z.number(says(allowed)).min(0, allowed)
 
 const level = z
   .strictObject({
@@ -53,7 +51,7 @@ const match = z
 
 export const ruleNameText = () => plainText(/^[^\p{Cc}]{1,100}$/u, 'must be text of at most 100 characters')
 
-const thresholdRule = related(
+const writtenRule = related(
   z.strictObject({
     name: ruleNameText().exactOptional().describe('What alerts call the rule. Default: its `on`.'),
     on: z
@@ -75,7 +73,14 @@ const thresholdRule = related(
       ),
   }),
   checkRule,
-).transform((rule) => ({ ...rule, name: rule.name ?? rule.on }))
+)
+
+type WrittenRule = z.output<typeof writtenRule>
+
+const thresholdRule = z.codec(writtenRule, z.custom<WrittenRule & { name: string }>(), {
+  decode: (rule) => ({ ...rule, name: rule.name ?? rule.on }),
+  encode: (rule) => rule,
+})
 
 export const thresholdRules = distinct(
   z.array(thresholdRule),

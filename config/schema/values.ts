@@ -1,71 +1,40 @@
 import * as z from 'zod'
-import { formatCount } from '../../src/text/format-number.ts'
 import { suggest } from '../../src/text/suggest.ts'
 import { WEEKDAYS } from '../../src/text/wall-clock.ts'
 import { DURATION_PATTERN, formatDuration, parseDuration } from './duration.ts'
 import type { Path } from './problems.ts'
 
-/** Forms of a kind of value beyond its schema: as the file may write it, and as it is written back. */
-export interface Form {
-  /** Allowed values, in words. */
-  type?: string
-  /** Any groups and lists of the file, to be checked as a whole. */
-  structure?: true
-  /** A number or `true` in the file is read as its text. */
-  text?: true
-  /** May come from a file (`...File`), and is never shown. */
-  secret?: { make?: (file: string) => string }
-  /** The value as the file would have it; a secret masked. Without it a value is written as it is. */
-  show?: (value: never) => string | number
-}
-
-export const forms = z.registry<Form>()
-
-/** Groups whose settings depend on one of them: which one. */
-export const choices = z.registry<{ by: string }>()
-
-const restarts = z.registry<{ restart: true }>()
-
-/** A setting, or a group of them, that a running daemon does not take over when it reads its file again. */
-export function untilRestart<Schema extends z.ZodType>(schema: Schema): Schema {
-  restarts.add(schema, { restart: true })
-  return schema
-}
-
-export const needsRestart = (schema: z.core.$ZodType): boolean => restarts.has(schema)
-
 export const REQUIRED = 'required'
-
-/** Facts of an issue of these kinds beside its message. */
-export interface IssueFacts extends Record<string, unknown> {
-  secret: boolean
-  unquoted: string
-}
-
-type JsonFacts = Record<string, unknown>
 
 /** `unquoted` is the message where the value must not be quoted. */
 type Refuse = (why: string, unquoted?: string) => never
 
-interface Kind<T> extends Form {
-  /** The value of the input; `refuse` names what is allowed instead. */
+interface Kind<T> {
+  /** The value of what the file has; `refuse` names what is allowed instead. */
   read: (input: unknown, refuse: Refuse) => T
-  json: JsonFacts
+  /** The value as the file would have it; a secret masked. */
+  write?: (value: T) => unknown
+  /** The same for editors. */
+  json: Record<string, unknown>
+  /** The message where it is missing. */
+  required?: string
 }
 
-export function value<T>({ read, json, ...form }: Kind<T>) {
+/** A kind of value that is written otherwise than the program has it. */
+export function value<T>({ read, write = (value) => value, json, required = REQUIRED }: Kind<T>) {
   return z
-    .unknown()
-    .transform((input, context): T => {
-      const refuse: Refuse = (why, unquoted = why) => {
-        const params: IssueFacts = { secret: form.secret !== undefined, unquoted }
-        context.issues.push({ code: 'custom', input, message: input === undefined ? REQUIRED : why, params })
-        return z.NEVER
-      }
-      return input === undefined ? refuse(REQUIRED) : read(input, refuse)
+    .codec(z.unknown(), z.custom<T>(), {
+      decode(input, context): T {
+        const refuse: Refuse = (why, unquoted = why) => {
+          context.issues.push({ code: 'custom', input, message: why, params: { unquoted } })
+          return z.NEVER
+        }
+        return input === undefined ? refuse(required) : read(input, refuse)
+      },
+      // A setting that is left out stays so.
+      encode: (value) => (value === undefined ? value : write(value)),
     })
     .meta(json)
-    .register(forms, form)
 }
 
 /** The message of a check, unless the setting is missing altogether. */
@@ -74,33 +43,58 @@ export const says = (allowed: string) => ({
 })
 
 export function plainText(pattern: RegExp = /^[^\p{Cc}]+$/u, allowed = 'must be text on one line') {
-  return z
-    .string(says(allowed))
-    .regex(pattern, allowed)
-    .register(forms, { text: true, type: allowed.replace(/^must be /, '') })
+  return z.string(says(allowed)).regex(pattern, allowed)
 }
 
 /** In quotes, because # begins a comment; `#rrggbb` in the program. */
 export function hexColor() {
   return value<string>({
-    type: 'color, "#rrggbb"',
     read(input, refuse) {
       const [, digits] = (typeof input === 'string' && /^#?((?:[0-9a-f]{3}){1,2})$/i.exec(input)) || []
       if (digits === undefined) return refuse('must be a color like "#0b6e4f", in quotes')
       const [r = '', g = '', b = ''] = digits
       return `#${digits.length === 3 ? r + r + g + g + b + b : digits}`.toLowerCase()
     },
-    text: true,
     json: { type: 'string', pattern: '^#?([0-9A-Fa-f]{3}){1,2}$' },
   })
 }
 
-export const toggle = () => z.boolean(says('must be true or false'))
+export function toggle() {
+  return value<boolean>({
+    read: (input, refuse) => {
+      const word = String(input).toLowerCase()
+      return word === 'true' || word === 'false' ? word === 'true' : refuse('must be true or false')
+    },
+    json: { type: 'boolean' },
+  })
+}
 
-export function wholeNumber(from: number, to: number) {
-  const allowed = says(`must be a whole number from ${from} to ${to}`)
-  const type = `whole number, ${formatCount(from)} to ${formatCount(to)}`
-  return z.int(allowed).min(from, allowed).max(to, allowed).register(forms, { type })
+/** A number by its text; undefined for what is none. */
+function numberOf(input: unknown): number | undefined {
+  const given = typeof input === 'string' && input.trim() !== '' ? Number(input) : input
+  return typeof given === 'number' && Number.isFinite(given) ? given : undefined
+}
+
+export function wholeNumber(minimum: number, maximum: number) {
+  const fits = (given: number) => Number.isInteger(given) && given >= minimum && given <= maximum
+  return value<number>({
+    read: (input, refuse) => {
+      const given = numberOf(input)
+      return given !== undefined && fits(given) ? given : refuse(`must be a whole number from ${minimum} to ${maximum}`)
+    },
+    json: { type: 'integer', minimum, maximum },
+  })
+}
+
+/** At least 0. */
+export function amount(allowed: string, most = Number.POSITIVE_INFINITY) {
+  return value<number>({
+    read: (input, refuse) => {
+      const given = numberOf(input)
+      return given !== undefined && given >= 0 && given <= most ? given : refuse(allowed)
+    },
+    json: { type: 'number', minimum: 0 },
+  })
 }
 
 interface DurationRange {
@@ -111,9 +105,8 @@ interface DurationRange {
 /** A duration: `30s` in the file, milliseconds in the program. */
 export function duration(range: DurationRange) {
   return value<number>({
-    type: durationType(range),
     read: durationReader(range),
-    show: formatDuration,
+    write: formatDuration,
     json: { anyOf: durationJson(range), examples: ['30s', '15m', '7d'] },
   })
 }
@@ -122,25 +115,23 @@ export function duration(range: DurationRange) {
 export function durationOrNever(range: DurationRange) {
   const read = durationReader(range)
   return value<number | 'never'>({
-    type: `${durationType(range)}, or never`,
     read: (input, refuse) =>
       input === 'never'
         ? input
         : read(input, (why, unquoted) => refuse(`${why}; or never`, unquoted && `${unquoted}; or never`)),
-    show: (given: number | 'never') => (given === 'never' ? given : formatDuration(given)),
+    write: (given) => (given === 'never' ? given : formatDuration(given)),
     json: { anyOf: [...durationJson(range), { const: 'never' }], examples: ['never', '30d'] },
   })
 }
-
-const durationType = ({ min, max }: DurationRange) => `duration, ${min} to ${max}`
 
 function durationReader({ min, max }: DurationRange) {
   const least = parseDuration(String(min)) ?? 0
   const most = parseDuration(max) ?? Number.POSITIVE_INFINITY
   return (input: unknown, refuse: Refuse): number => {
-    if (typeof input === 'number' && input !== 0)
+    const bare = numberOf(input)
+    if (bare !== undefined && bare !== 0)
       return refuse(`a duration needs its unit: write ${input}s`, 'a duration needs its unit, like 30s')
-    const milliseconds = input === 0 ? 0 : typeof input === 'string' ? parseDuration(input) : undefined
+    const milliseconds = bare ?? parseDuration(String(input))
     if (milliseconds === undefined)
       return refuse('must be a duration: a number with ms, s, m, h, d or w, like 30s or 7d')
     if (milliseconds < least || milliseconds > most) return refuse(`must be a duration from ${min} to ${max}`)
@@ -148,7 +139,7 @@ function durationReader({ min, max }: DurationRange) {
   }
 }
 
-function durationJson({ min }: DurationRange): JsonFacts[] {
+function durationJson({ min }: DurationRange): object[] {
   const mayBeZero = (parseDuration(String(min)) ?? 0) === 0
   return [{ type: 'string', pattern: DURATION_PATTERN }, ...(mayBeZero ? [{ const: 0 }] : [])]
 }
@@ -156,17 +147,15 @@ function durationJson({ min }: DurationRange): JsonFacts[] {
 const PERCENT_PATTERN = '^\\d+(\\.\\d+)? ?%$'
 
 function parsePercent(input: unknown): number | undefined {
-  if (typeof input === 'number') return input
-  if (typeof input !== 'string' || !new RegExp(PERCENT_PATTERN).test(input.trim())) return undefined
-  return Number.parseFloat(input)
+  const isShare = typeof input === 'string' && new RegExp(PERCENT_PATTERN).test(input.trim())
+  return isShare ? Number.parseFloat(input) : numberOf(input)
 }
 
-const percentJson: JsonFacts = { anyOf: [{ type: 'number' }, { type: 'string', pattern: PERCENT_PATTERN }] }
+const percentJson = { anyOf: [{ type: 'number' }, { type: 'string', pattern: PERCENT_PATTERN }] }
 
 /** A share in percent: usage may be over its limit, so over 100 is allowed. */
 export function fill() {
   return value<number>({
-    type: 'percentage, above 0',
     read(input, refuse) {
       const percent = parsePercent(input)
       if (percent === undefined || !(percent > 0 && percent <= 1000)) {
@@ -181,13 +170,12 @@ export function fill() {
 /** A part of a whole: `50%` in the file, 0.5 in the program. `most` in percent. */
 export function share({ most = 95 }: { most?: number } = {}) {
   return value<number>({
-    type: `share, 1% to ${most}%`,
     read(input, refuse) {
       const percent = parsePercent(input)
       if (percent === undefined || percent < 1 || percent > most) return refuse(`must be from 1% to ${most}%`)
       return percent / 100
     },
-    show: (part: number) => `${Math.round(part * 1e6) / 1e4}%`,
+    write: (part) => `${Math.round(part * 1e6) / 1e4}%`,
     json: percentJson,
   })
 }
@@ -204,15 +192,25 @@ const LONG_WEEKDAYS = ['monday', 'tuesday', 'wednesday', 'thursday', 'friday', '
 /** A day of the week: `mon` or `monday` in the file, `mon` in the program. */
 export function weekday() {
   return z
-    .preprocess((input) => WEEKDAYS.find((_, index) => input === LONG_WEEKDAYS[index]) ?? input, z.enum(WEEKDAYS))
-    .meta({ enum: [...WEEKDAYS, ...LONG_WEEKDAYS] })
-    .register(forms, { type: WEEKDAYS.join(', ') })
+    .codec(z.unknown(), z.enum(WEEKDAYS), {
+      decode: (input) => WEEKDAYS[LONG_WEEKDAYS.indexOf(String(input))] ?? (input as (typeof WEEKDAYS)[number]),
+      encode: (day) => day,
+    })
+    .meta({ type: 'string', enum: [...WEEKDAYS, ...LONG_WEEKDAYS] })
 }
 
-/** One or several: `level: critical` and `level: [critical]` are the same. */
-export function oneOrMany<Item extends z.ZodType>(item: Item) {
-  const many = z.array(item).min(1, 'must have at least one entry, or be left out')
-  return z.preprocess((input) => (Array.isArray(input) ? input : [input]), many).meta({ oneOrMany: true })
+/**
+ * One or several: `level: critical` and `level: [critical]` are the same. A text has one a line, as a file with secrets does.
+ */
+export function oneOrMany<Item extends z.ZodType>(item: Item, least = 1) {
+  return z.codec(z.unknown(), z.array(item).min(least, 'must have at least one entry, or be left out'), {
+    decode(input) {
+      const lines = typeof input === 'string' ? input.split(/\r?\n/).map((line) => line.trim()) : []
+      const entries = lines.filter((line) => line !== '')
+      return (Array.isArray(input) ? input : entries.length > 0 ? entries : [input]) as z.input<Item>[]
+    },
+    encode: (list) => list,
+  })
 }
 
 /** A time as a clock on the wall shows it. */

@@ -1,4 +1,4 @@
-import { configFingerprint } from '../../config/schema/in-force.ts'
+import { configFingerprint } from '../../config/schema/reload.ts'
 import type { AuditLog } from '../audit/audit-log.ts'
 import type { Store } from '../redis/connect.ts'
 import type { Reloaded } from './reload.ts'

@@ -1,4 +1,4 @@
-import { changedPaths, takeOver } from '../../config/schema/in-force.ts'
+import { changedPaths, takeOver } from '../../config/schema/reload.ts'
 import type { Config } from '../../config/schema/schema.ts'
 import { recheckWaiting } from '../alerts/sending/read-news.ts'
 import { planSooner } from '../limits/polling/plan-poll.ts'

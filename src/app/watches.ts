@@ -1,4 +1,4 @@
-import { configFingerprint } from '../../config/schema/in-force.ts'
+import { configFingerprint } from '../../config/schema/reload.ts'
 import packageJson from '../../package.json' with { type: 'json' }
 import { illOf, judgeHealth } from '../checks/health-report.ts'
 import { movesSince, type ProcessFacts } from '../checks/process-facts.ts'

@@ -88,7 +88,7 @@ async function valuesOf(one: Option | Argument, io: Place, words: readonly strin
 
 async function receivers(io: Place, words: readonly string[]): Promise<string[]> {
   try {
-    const { receiverNames } = await import('../../config/schema/yaml-source.ts')
+    const { receiverNames } = await import('../../config/schema/source.ts')
     const file = configFile(words) ?? (io.env.PLIMSOLL_CONFIG || DEFAULT_CONFIG)
     return receiverNames(readFileSync(resolve(io.cwd, file), 'utf8')).filter((name) => /^[\w.-]+$/.test(name))
   } catch {

@@ -1,4 +1,4 @@
-import { configFingerprint } from '../../config/schema/in-force.ts'
+import { configFingerprint } from '../../config/schema/reload.ts'
 import { DaemonStore } from '../heartbeat/daemons.ts'
 import { createVault } from '../tokens/vault.ts'
 import { liveWriters } from '../tokens/vault-keys.ts'

@@ -172,6 +172,12 @@ describe('reads values as they are meant', () => {
     expect(configOf(`${SMALLEST}log:\nalerts:\n  group:\n`).log).toEqual({ level: 'info', pretty: false })
   })
 
+  test('a setting without a value is as good as none, but its name must be known', () => {
+    expect(problemsOf(`${SMALLEST}log:\n  level:\n  colour:\n`)).toEqual([
+      'log.colour: unknown; allowed: level, pretty, file',
+    ])
+  })
+
   test('trailing slashes of addresses are dropped', () => {
     const config = configOf(smallestWith('http: { publicUrl: https://example.com/plimsoll/ }'))
     expect(config.http.publicUrl).toBe('https://example.com/plimsoll')
@@ -379,6 +385,15 @@ ${hooks('urlFile: hook, secretsFile: hooks')}`
   test('a missing key file says how to make one', () => {
     expect(problemsOf(`${SMALLEST}encryption: { keys: [ { id: k1, keyFile: keys/k1 } ] }`)).toEqual([
       'encryption.keys[0].keyFile: there is no such file: /work/dir/keys/k1; to make one: openssl rand -base64 32 > /work/dir/keys/k1',
+    ])
+  })
+
+  test('only a secret has a twin, and no file is read for another name', () => {
+    const text = `${smallestWith('provider: { clientIdFile: secret, clientSecret: x }')}log: { urlFile: gone }`
+    expect(problemsOf(text, { files }).sort()).toEqual([
+      'log.urlFile: unknown here; did you mean redis.urlFile or heartbeat.urlFile?',
+      'provider.clientId: required',
+      'provider.clientIdFile: unknown, did you mean "clientId"?',
     ])
   })
 

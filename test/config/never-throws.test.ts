@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { parse, stringify } from 'yaml'
-import { printConfig } from '../../config/schema/in-force.ts'
+import { printConfig } from '../../config/schema/print.ts'
 import { renderProblem } from '../../config/schema/problems.ts'
 import { KEY, load } from './load-text.ts'
 

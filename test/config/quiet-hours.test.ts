@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { printConfig } from '../../config/schema/in-force.ts'
+import { printConfig } from '../../config/schema/print.ts'
 import { configOf, noticesOf, problemsOf, smallestWith } from './load-text.ts'
 
 const routes = (...quiet: string[]) =>
@@ -44,7 +44,7 @@ test.each([
   ],
   ['{ from: "22:00", to: "07:00", day: sat }', 'day: unknown, did you mean "days"?'],
 ])('%s is refused: %s', (quiet, problem) => {
-  expect(problemsOf(routes(quiet))).toEqual([`routes[0].quiet[0].${problem}`])
+  expect(problemsOf(routes(quiet))).toEqual([`routes[0].quiet.${problem}`])
 })
 
 describe('the advice', () => {
@@ -89,6 +89,6 @@ test('days of the week are written mon or monday, here as in digests', () => {
   expect(quiet[0]?.quiet?.[0]?.days).toEqual(['sat', 'sun'])
   expect(receivers.ops).toMatchObject({ digest: { on: 'fri' } })
   expect(problemsOf(routes('{ from: "00:00", to: "24:00", days: [sondays] }'))).toEqual([
-    'routes[0].quiet[0].days[0]: "sondays" is not one of mon, tue, wed, thu, fri, sat, sun',
+    'routes[0].quiet.days[0]: "sondays" is not one of mon, tue, wed, thu, fri, sat, sun',
   ])
 })

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { printConfig } from '../../config/schema/in-force.ts'
+import { printConfig } from '../../config/schema/print.ts'
 import { configOf, problemsOf, SMALLEST, smallestWith } from './load-text.ts'
 
 const TAGS = 'tags: { vip: [1234567, "*.example.com"], trial: [] }'

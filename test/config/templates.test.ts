@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { configInForce } from '../../config/schema/in-force.ts'
+import { configInForce } from '../../config/schema/print.ts'
 import { Secret } from '../../src/runtime/secret.ts'
 import { configOf, problemsOf, smallestWith } from './load-text.ts'
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { printConfig } from '../../config/schema/in-force.ts'
+import { printConfig } from '../../config/schema/print.ts'
 import { configOf, problemsOf, SMALLEST } from './load-text.ts'
 
 const withHook = (headers: string) =>

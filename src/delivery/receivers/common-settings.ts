@@ -1,16 +1,6 @@
 import * as z from 'zod'
 import { checkPlainHttp, secretAddress } from '../../../config/schema/secrets.ts'
-import {
-  forms,
-  type IssueFacts,
-  related,
-  says,
-  timeOfDay,
-  timeZone,
-  toggle,
-  type Unchecked,
-  weekday,
-} from '../../../config/schema/values.ts'
+import { related, says, timeOfDay, timeZone, toggle, type Unchecked, weekday } from '../../../config/schema/values.ts'
 import { faultOfTemplate } from '../templates/check-template.ts'
 
 export const digest = () =>
@@ -72,14 +62,11 @@ const TEXTS = {
 const optionalText = () => templateText().exactOptional()
 
 /** Fault of a template that came from outside the file, without a quote of it. */
-const NOT_QUOTED = { secret: false, unquoted: 'is no template that can be used' } satisfies IssueFacts
+const NOT_QUOTED = { unquoted: 'is no template that can be used' }
 
 function templateText() {
-  return z
-    .string(says('must be text'))
-    .superRefine((source, context) => {
-      const message = faultOfTemplate(source)
-      if (message !== undefined) context.addIssue({ code: 'custom', message, params: NOT_QUOTED })
-    })
-    .register(forms, { text: true, type: 'template' })
+  return z.string(says('must be text')).superRefine((source, context) => {
+    const message = faultOfTemplate(source)
+    if (message !== undefined) context.addIssue({ code: 'custom', message, params: NOT_QUOTED })
+  })
 }

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { forms, isGroup } from '../../../../config/schema/values.ts'
+import { isGroup } from '../../../../config/schema/values.ts'
 import type { Message } from '../../../alerts/alert.ts'
 import { Secret } from '../../../runtime/secret.ts'
 import { faultOfTemplate } from '../../templates/check-template.ts'
@@ -19,21 +19,18 @@ const SHOWN_SECRET = '[secret]'
  * a secret, and sent as it is.
  */
 export function payload() {
+  const structure = z.unknown().superRefine((given, context) => {
+    if (typeof given !== 'object' || given === null || given instanceof Secret)
+      context.addIssue({ code: 'custom', message: 'must be a group or a list' })
+    if (countTexts(given) > MOST_TEXTS) {
+      context.addIssue({ code: 'custom', message: `must have at most ${MOST_TEXTS} texts` })
+      return
+    }
+    for (const { path, message } of faultsIn(given, [])) context.addIssue({ code: 'custom', path: [...path], message })
+  })
   return z
-    .unknown()
-    .superRefine((given, context) => {
-      if (typeof given !== 'object' || given === null || given instanceof Secret)
-        context.addIssue({ code: 'custom', message: 'must be a group or a list' })
-      if (countTexts(given) > MOST_TEXTS) {
-        context.addIssue({ code: 'custom', message: `must have at most ${MOST_TEXTS} texts` })
-        return
-      }
-      for (const { path, message } of faultsIn(given, []))
-        context.addIssue({ code: 'custom', path: [...path], message })
-    })
+    .codec(structure, z.custom<object>(), { decode: (given) => given as object, encode: shownOf })
     .meta({ type: ['object', 'array'] })
-    .transform((given): object => given as object)
-    .register(forms, { structure: true, type: 'group or list of templates', show: (given: unknown) => shownOf(given) })
 }
 
 function* faultsIn(
@@ -56,8 +53,8 @@ function* faultsIn(
   }
 }
 
-function shownOf(given: unknown): never {
-  return mapLeaves(given, (leaf) => (leaf instanceof Secret ? SHOWN_SECRET : leaf)) as never
+function shownOf(given: unknown): TemplateValue {
+  return mapLeaves(given, (leaf) => (leaf instanceof Secret ? SHOWN_SECRET : leaf))
 }
 
 function countTexts(given: unknown): number {

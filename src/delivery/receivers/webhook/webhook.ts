@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { bytesInBase64, secret } from '../../../../config/schema/secrets.ts'
-import { asGroup } from '../../../../config/schema/values.ts'
+import { asGroup, oneOrMany } from '../../../../config/schema/values.ts'
 import type { Secret } from '../../../runtime/secret.ts'
 import { digest, insecureHttp, postAddress, posted } from '../common-settings.ts'
 import { postWayOut } from '../http-post.ts'
@@ -13,8 +13,7 @@ const webhookSettings = posted(
   z.strictObject({
     type: z.literal('webhook').describe('A signed POST per group of alerts.'),
     url: postAddress().describe('Where it is posted to.'),
-    secrets: z
-      .array(secret({ fault: secretFault }))
+    secrets: oneOrMany(secret({ fault: secretFault }), 0)
       .prefault([])
       .describe(
         'What it is signed with, in base64 (openssl rand -base64 32). Several at once while they are rotated. Required ' +
