@@ -29,10 +29,10 @@ describe('a rule behind others is called shadowed', () => {
   test.each<[name: string, by: string, ...rules: string[]]>([
     ['by one for every series', one, `on: "*", off: true`, `on: customProperties.overall, ${LEVEL}`],
     [
-      'by one for the accounts that carry its tag',
+      'by one for more of its accounts',
       one,
-      'on: "*", match: { account: "*.example.com" }, off: true',
-      `on: customProperties.*, match: { tag: trial }, ${LEVEL}`,
+      'on: "*", match: { account: ["*.example.com", 5] }, off: true',
+      `on: customProperties.*, match: { account: 5, objectType: "0-1" }, ${LEVEL}`,
     ],
     [
       'by several that share its series',
@@ -128,7 +128,7 @@ describe('a rule behind others is called shadowed', () => {
           })
           const resolved = withTags(rules, tagged)
           for (const [place, one] of rules.entries()) {
-            if (shadowedBy(rules.slice(0, place), one, tagged) === undefined) continue
+            if (shadowedBy(rules.slice(0, place), one) === undefined) continue
             accused++
             for (const [who, what] of cases) expect(ruleFor(resolved, who, what)?.name).not.toBe(one.name)
           }
