@@ -1,8 +1,9 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
+import { html } from '../text/html.ts'
 import { type Answer, send } from './answer.ts'
-import { markup, page } from './pages.ts'
-import { formOf, type RegisteredApp, type SandboxParts } from './provider-route.ts'
+import { page } from './pages.ts'
+import { formOf, type RegisteredApp, type SandboxParts, timeNow } from './provider-route.ts'
 import type { Hub, World } from './world.ts'
 
 function needed(name: string) {
@@ -32,10 +33,13 @@ function listOf(scopes: string): string[] {
 }
 
 /** The install page. A POST to its address approves, with and without having seen it. */
-export function serveAuthorizePage(server: FastifyInstance, { app, world, journal }: SandboxParts): void {
+export function serveAuthorizePage(server: FastifyInstance, parts: SandboxParts): void {
+  const { app, world } = parts
   const journaled = (request: FastifyRequest, reply: FastifyReply, account: Hub | undefined, answer: Answer) => {
     const { method } = request
-    journal.open({ endpoint: 'authorize', method, hubId: account?.hubId ?? null }).status = answer.status
+    const { status } = answer
+    const hubId = account?.hubId ?? null
+    parts.journal.add({ time: timeNow(parts), endpoint: 'authorize', method, hubId, status })
     return send(reply, answer)
   }
   server.route({
@@ -81,7 +85,7 @@ function redirect({ redirect_uri, state }: InstallRequest, parameters: Record<st
 }
 
 function refusalPage(problem: string): Answer {
-  const body = markup`<div class="card"><h1>This app can't be connected</h1><p>${problem}.</p></div>`
+  const body = html`<div class="card"><h1>This app can't be connected</h1><p>${problem}.</p></div>`
   return page(400, "This app can't be connected", body, 'narrow')
 }
 
@@ -89,13 +93,13 @@ function installPage(asked: InstallRequest, world: World): Answer {
   const accounts = [...world.accounts()]
   const suggested = accounts.find((account) => !account.installed) ?? accounts[0]
   const list = (scopes: readonly string[]) =>
-    markup`<ul>${scopes.map((scope) => markup`<li><code>${scope}</code></li>`)}</ul>`
-  const body = markup`<div class="card">
+    html`<ul>${scopes.map((scope) => html`<li><code>${scope}</code></li>`)}</ul>`
+  const body = html`<div class="card">
 <h1>Connect an app to your account</h1>
 <p class="soft">The app <code>${asked.client_id}</code> at <code>${new URL(asked.redirect_uri).host}</code> asks for access.</p>
 <h2>It asks for</h2>
 ${list(asked.scopes)}
-${asked.optional_scopes.length === 0 ? '' : markup`<h2>It would also like</h2>${list(asked.optional_scopes)}`}
+${asked.optional_scopes.length === 0 ? undefined : html`<h2>It would also like</h2>${list(asked.optional_scopes)}`}
 <form method="post">
 <label for="account">Account</label>
 <select id="account" name="account" required>
@@ -111,6 +115,6 @@ ${accounts.map((account) => accountOption(account, account === suggested))}
 }
 
 function accountOption({ hubId, hubDomain, installed }: Hub, isSelected: boolean) {
-  const selected = isSelected ? markup` selected` : ''
-  return markup`<option value="${hubId}"${selected}>${hubDomain} (${hubId})${installed ? ' – connected' : ''}</option>`
+  const selected = isSelected ? html` selected` : undefined
+  return html`<option value="${hubId}"${selected}>${hubDomain} (${hubId})${installed ? ' – connected' : ''}</option>`
 }

@@ -1,27 +1,21 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { z } from 'zod'
-import { type Answer, json, noContent, send } from './answer.ts'
+import { type Answer, json, noContent, send, textOf } from './answer.ts'
 import { faultShape } from './faults.ts'
 import { fields, wholeFrom } from './fields.ts'
-import type { Hooks } from './hooks.ts'
-import type { Inbox } from './inbox.ts'
 import { hooksPage, inboxPage, wantsPage } from './pages.ts'
-import { type SandboxParts, textOf } from './provider-route.ts'
+import type { SandboxParts } from './provider-route.ts'
 import { rateShape, SlidingWindow } from './rate.ts'
 import { type AskedPair, REPORT_TABLE } from './report-table.ts'
 import type { Hub } from './world.ts'
 
 /** The paths below `/sandbox` with which tests and people arrange the world and see its events. */
-export function serveControl(
-  server: FastifyInstance,
-  parts: SandboxParts,
-  arrivals: { inbox: Inbox; hooks: Hooks },
-): void {
+export function serveControl(server: FastifyInstance, parts: SandboxParts): void {
   serveAccounts(server, parts)
   serveReports(server, parts)
   serveFaults(server, parts)
   serveTokens(server, parts)
-  serveArrivals(server, parts, arrivals)
+  serveArrivals(server, parts)
 }
 
 function serve(
@@ -151,20 +145,17 @@ function serveTokens(server: FastifyInstance, { world }: SandboxParts): void {
   })
 }
 
-function serveArrivals(
-  server: FastifyInstance,
-  { journal }: SandboxParts,
-  { inbox, hooks }: { inbox: Inbox; hooks: Hooks },
-): void {
+function serveArrivals(server: FastifyInstance, { journal, mails, hooks }: SandboxParts): void {
   serve(server, 'GET', '/sandbox/requests', (request) => {
     const { endpoint } = request.query as Record<string, string>
-    return json(200, journal.list(endpoint))
+    const answered = journal.all().filter(({ status }) => status !== undefined)
+    return json(200, endpoint === undefined ? answered : answered.filter((entry) => entry.endpoint === endpoint))
   })
   serve(server, 'GET', '/sandbox/inbox', (request) =>
-    wantsPage(request) ? inboxPage(inbox.mails()) : json(200, inbox.mails()),
+    wantsPage(request) ? inboxPage(mails.all()) : json(200, mails.all()),
   )
   serve(server, 'GET', '/sandbox/hooks', (request) =>
-    wantsPage(request) ? hooksPage(hooks.list()) : json(200, hooks.list()),
+    wantsPage(request) ? hooksPage(hooks.all()) : json(200, hooks.all()),
   )
 }
 

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { type Answer, json, jsonAnswer } from './answer.ts'
+import { type Answer, json, rawJson } from './answer.ts'
 import { objectType } from './object-types.ts'
 import {
   anyError,
@@ -58,7 +58,7 @@ function reportRoutes({ world }: SandboxParts): LimitsRoute[] {
       const lack = account.reports.lacks[report.name]
       if (lack === 'empty') return json(200, {})
       return lack === undefined
-        ? jsonAnswer(200, account.reports.text(report, world.momentOf(account), asked))
+        ? rawJson(200, account.reports.text(report, world.momentOf(account), asked))
         : anyError(lack)
     },
   }))

@@ -83,8 +83,11 @@ function serveGrants(
     },
     usualError: (status, { grant }) => usualTokenError(status, grant),
     answer: (request, { grant }) => {
-      if (world.grantRate !== undefined && world.grantRate.take(clock.now()) < 0) {
-        return tokenRateLimited(Math.max(1, Math.ceil(world.grantRate.msUntilRoom(clock.now()) / 1000)))
+      const now = clock.now()
+      if (world.grantRate !== undefined && world.grantRate.take(now) < 0) {
+        const seconds = Math.max(1, Math.ceil(world.grantRate.msUntilRoom(now) / 1000))
+        const { headers, ...refusal } = tokenRateLimited()
+        return { ...refusal, headers: { ...headers, 'retry-after': String(seconds) } }
       }
       const form = formOf(request)
       if (grant === 'authorization_code') {

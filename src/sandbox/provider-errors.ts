@@ -102,18 +102,14 @@ export const rateLimited = (hubId: number | null): Answer =>
     groupName: `publicapi:public-api-calls-per-ten-seconds:${hubId ?? 0}`,
   })
 
-export const tokenRateLimited = (retryAfterSeconds?: number): Answer =>
-  json(
-    429,
-    {
-      status: 'error',
-      message: 'You have reached your rate limit.',
-      errorType: 'RATE_LIMIT',
-      correlationId: randomUUID(),
-      policyName: 'SECONDLY',
-    },
-    retryAfterSeconds === undefined ? undefined : { 'retry-after': String(retryAfterSeconds) },
-  )
+export const tokenRateLimited = (): Answer =>
+  json(429, {
+    status: 'error',
+    message: 'You have reached your rate limit.',
+    errorType: 'RATE_LIMIT',
+    correlationId: randomUUID(),
+    policyName: 'SECONDLY',
+  })
 
 const MESSAGES: Record<number, readonly [category: string, message: string]> = {
   400: ['VALIDATION_ERROR', 'Invalid input JSON'],

@@ -1,8 +1,11 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Clock } from '../runtime/clock.ts'
-import { type Answer, drop, send, throughFault } from './answer.ts'
-import type { Fault, Faults, FaultyEndpoint } from './faults.ts'
-import type { GrantType, Journal } from './journal.ts'
+import { type Answer, send, textOf } from './answer.ts'
+import type { Hook, Mail } from './arrivals.ts'
+import type { Faults, FaultyEndpoint } from './faults.ts'
+import type { GrantType, JournalEntry } from './journal.ts'
+import { meetFault } from './meet-fault.ts'
+import type { Newest } from './newest.ts'
 import type { World } from './world.ts'
 
 /** The app that the provider knows. */
@@ -17,7 +20,9 @@ export interface SandboxParts {
   readonly clock: Clock
   readonly world: World
   readonly faults: Faults
-  readonly journal: Journal
+  readonly journal: Newest<JournalEntry>
+  readonly mails: Newest<Mail>
+  readonly hooks: Newest<Hook>
   /** Aborted when the sandbox closes, so that delayed answers don't hold it up. */
   readonly closing: AbortSignal
 }
@@ -25,7 +30,7 @@ export interface SandboxParts {
 /** The account of a request: read from it before anything is decided, changing nothing. */
 export interface Caller {
   readonly hubId: number | null
-  readonly grant?: GrantType | undefined
+  readonly grant?: GrantType
   readonly from?: string | undefined
   readonly to?: string | undefined
 }
@@ -42,42 +47,30 @@ export interface ProviderRoute {
 
 /** Serves one of the provider's endpoints: journaled, and open to faults. */
 export function provide(server: FastifyInstance, parts: SandboxParts, route: ProviderRoute): void {
-  const { faults, journal } = parts
   const { endpoint, method, path } = route
   const [, api] = /^\/(?:oauth|crm\/limits|crm)\/([^/]+)/.exec(path) ?? []
   server.route({
     method,
     url: path,
-    handler: (request, reply) => {
+    handler: async (request, reply) => {
       const caller = route.identify(request)
-      const entry = journal.open({ ...caller, endpoint, method, api })
-      const fault = faults.take(endpoint, caller.hubId)
-      if (fault !== undefined) {
-        return answerFaulted(fault, parts, reply, {
-          work: () => route.answer(request, caller),
-          usualError: (status) => route.usualError(status, caller),
-          note: (status) => {
-            entry.status = status
-          },
-        })
-      }
-      const answer = route.answer(request, caller)
-      entry.status = answer.status
+      const entry: JournalEntry = { time: timeNow(parts), endpoint, method, api, ...caller, status: undefined }
+      parts.journal.add(entry)
+      const answer = await meetFault(
+        parts.faults.take(endpoint, caller.hubId),
+        parts,
+        () => route.answer(request, caller),
+        (status) => route.usualError(status, caller),
+      )
+      entry.status = answer?.status ?? 0
       return send(reply, answer)
     },
   })
 }
 
-/** `note` learns the status that was answered, 0 for none. */
-export async function answerFaulted(
-  fault: Fault,
-  { clock, closing }: Pick<SandboxParts, 'clock' | 'closing'>,
-  reply: FastifyReply,
-  call: { work: () => Answer; usualError: (status: number) => Answer; note: (status: number) => void },
-): Promise<FastifyReply> {
-  const answer = await throughFault(fault, call.work, call.usualError, (ms) => clock.wait(ms, closing))
-  call.note(answer?.status ?? 0)
-  return answer === undefined || closing.aborted ? drop(reply) : send(reply, answer)
+/** ISO 8601 with milliseconds. */
+export function timeNow({ clock }: Pick<SandboxParts, 'clock'>): string {
+  return new Date(clock.now()).toISOString()
 }
 
 /** The fields of a form body; nothing unless the content type is that of a form. */
@@ -85,9 +78,4 @@ export function formOf(request: FastifyRequest): Record<string, string> | undefi
   const type = request.headers['content-type'] ?? ''
   if (!type.toLowerCase().startsWith('application/x-www-form-urlencoded')) return undefined
   return Object.fromEntries(new URLSearchParams(textOf(request)))
-}
-
-/** The body as it came. */
-export function textOf(request: FastifyRequest): string {
-  return Buffer.isBuffer(request.body) ? request.body.toString('utf8') : ''
 }

@@ -1,18 +1,19 @@
 import Fastify, { type FastifyInstance } from 'fastify'
 import type { Clock } from '../runtime/clock.ts'
 import { Lifecycle } from '../runtime/lifecycle.ts'
+import { html } from '../text/html.ts'
 import { json, send } from './answer.ts'
 import { serveAuthorizePage } from './authorize-page.ts'
 import { serveControl } from './control.ts'
 import { Faults } from './faults.ts'
-import { Hooks, serveHookSink } from './hooks.ts'
-import { Inbox } from './inbox.ts'
-import { Journal } from './journal.ts'
+import { serveHookSink } from './hooks.ts'
+import { openInbox } from './inbox.ts'
 import { serveLimits } from './limits-api.ts'
+import { Newest } from './newest.ts'
 import { serveOAuth } from './oauth.ts'
-import { markup, page } from './pages.ts'
+import { page } from './pages.ts'
 import { badUrl, pathNotFound } from './provider-errors.ts'
-import type { SandboxParts } from './provider-route.ts'
+import { type SandboxParts, timeNow } from './provider-route.ts'
 import type { Scenario } from './scenario.ts'
 import { World } from './world.ts'
 
@@ -30,8 +31,6 @@ export interface SandboxOptions {
   scenario: Scenario
   clientId: string
   clientSecret: string
-  /** Default 127.0.0.1. */
-  host?: string
 }
 
 export interface Sandbox {
@@ -39,55 +38,43 @@ export interface Sandbox {
   readonly url: string
   /** `smtp://127.0.0.1:PORT`. */
   readonly smtpUrl: string
-  readonly port: number
-  readonly smtpPort: number
   close(): Promise<void>
-  /** Every code and token issued (the newest 200,000), for tests that search for leaks. Never served over HTTP. */
+  /** Every code and token issued (the newest 100,000 at least), for tests that search for leaks. Never served over HTTP. */
   issuedTokens(): readonly string[]
 }
 
+const HOST = '127.0.0.1'
+
 /** Builds everything, in order; straight and long on purpose. */
 export async function startSandbox(options: SandboxOptions, clock: Clock): Promise<Sandbox> {
-  const host = options.host ?? '127.0.0.1'
   const lifecycle = new Lifecycle()
   const closing = new AbortController()
-  const world = new World(options, clock)
-  const faults = new Faults()
   const parts: SandboxParts = {
     app: { clientId: options.clientId, clientSecret: options.clientSecret },
     clock,
-    world,
-    faults,
-    journal: new Journal(clock),
+    world: new World(options, clock),
+    faults: new Faults(),
+    journal: new Newest(200_000),
+    mails: new Newest(20_000, ({ raw }) => raw.length),
+    hooks: new Newest(50_000, ({ rawBody }) => rawBody.length),
     closing: closing.signal,
   }
-  const inbox = new Inbox({ clock, faults, closing: closing.signal })
-  const hooks = new Hooks()
-
+  let smtpUrl = ''
   const server = httpServer(parts)
   serveOAuth(server, parts)
   serveAuthorizePage(server, parts)
   serveLimits(server, parts)
-  serveControl(server, parts, { inbox, hooks })
-  serveHookSink(server, hooks, parts)
+  serveControl(server, parts)
+  serveHookSink(server, parts)
   serveFrontPage(server, parts, () => smtpUrl)
-
-  let smtpUrl = ''
   try {
     lifecycle.onClose('the web server', () => server.close())
-    const url = await server.listen({ port: options.port, host })
-    const smtpPort = await inbox.listen(options.smtpPort, host)
+    const url = await server.listen({ port: options.port, host: HOST })
+    const inbox = await openInbox(parts, { port: options.smtpPort, host: HOST })
     lifecycle.onClose('the inbox', () => inbox.close())
     lifecycle.onClose('delayed answers', () => closing.abort())
-    smtpUrl = `smtp://${inUrl(host)}:${smtpPort}`
-    return {
-      url,
-      smtpUrl,
-      port: Number(new URL(url).port),
-      smtpPort,
-      close: () => lifecycle.close(),
-      issuedTokens: () => world.issued(),
-    }
+    smtpUrl = `smtp://${HOST}:${inbox.port}`
+    return { url, smtpUrl, close: () => lifecycle.close(), issuedTokens: () => parts.world.issued() }
   } catch (cause) {
     await lifecycle.close()
     throw new Error(`the sandbox could not start: ${cause instanceof Error ? cause.message : String(cause)}`, { cause })
@@ -99,7 +86,7 @@ const LARGEST_BODY = 64 * 1024 * 1024
 /** Tokens travel in paths; the router's own limit of 100 characters would refuse every one. */
 const LONGEST_PATH_PARAMETER = 10_000
 
-function httpServer({ journal }: SandboxParts): FastifyInstance {
+function httpServer(parts: SandboxParts): FastifyInstance {
   const server = Fastify({
     bodyLimit: LARGEST_BODY,
     exposeHeadRoutes: false,
@@ -113,14 +100,11 @@ function httpServer({ journal }: SandboxParts): FastifyInstance {
   server.setNotFoundHandler((request, reply) => {
     if (request.url.startsWith('/sandbox')) return send(reply, json(404, { error: 'there is no such path' }))
     const answer = pathNotFound()
-    journal.open({ endpoint: 'other', method: request.method, hubId: null }).status = answer.status
+    const { status } = answer
+    parts.journal.add({ time: timeNow(parts), endpoint: 'other', method: request.method, hubId: null, status })
     return send(reply, answer)
   })
   return server
-}
-
-function inUrl(host: string): string {
-  return host.includes(':') ? `[${host}]` : host
 }
 
 /** `/`: an introduction to the sandbox, with links to its parts. */
@@ -128,7 +112,7 @@ function serveFrontPage(server: FastifyInstance, { app, world }: SandboxParts, s
   server.get('/', (_request, reply) => {
     const accounts = [...world.accounts()]
     const installed = accounts.filter((account) => account.installed).length
-    const body = markup`<h1>Sandbox</h1>
+    const body = html`<h1>Sandbox</h1>
 <p>A stand-in for the CRM provider, with a mail inbox and a webhook sink. Nothing here is real, and nothing leaves this machine.</p>
 <div class="card"><table>
 <tr><th>Accounts</th><td><a href="/sandbox/accounts">${accounts.length}, of which ${installed} connected</a></td></tr>

@@ -1,6 +1,6 @@
 import { randomBytes, randomInt, randomUUID } from 'node:crypto'
 import type { Clock } from '../runtime/clock.ts'
-import { BoundedLog } from './bounded-log.ts'
+import { Newest } from './newest.ts'
 import { ACCOUNT_RATE, SlidingWindow } from './rate.ts'
 import { AccountReports } from './reports.ts'
 import type { AccountMoment, Scenario } from './scenario.ts'
@@ -86,7 +86,7 @@ export class World {
   readonly #refreshTokens = new Map<string, Approval>()
   /** Accounts of refused refresh tokens: so that a refusal still has its account. */
   readonly #deadRefreshTokens = new Map<string, number>()
-  readonly #issued = new BoundedLog<string>({ entries: REMEMBERED_ISSUED_TOKENS })
+  readonly #issued = new Newest<string>(REMEMBERED_ISSUED_TOKENS)
 
   constructor(options: WorldOptions, clock: Clock) {
     this.#options = options

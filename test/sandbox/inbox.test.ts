@@ -9,11 +9,16 @@ const MAIL = {
   text: 'plain words',
   html: '<p>rich <b>words</b></p>',
   messageId: '<one@plimsoll.example.com>',
-  headers: { 'Auto-Submitted': 'auto-generated', 'X-Twice': ['a', 'b'] },
+  headers: { 'Auto-Submitted': 'auto-generated' },
 }
 
 function transport({ sandbox }: Visit, options: object = {}) {
-  const mailer = nodemailer.createTransport({ host: '127.0.0.1', port: sandbox.smtpPort, secure: false, ...options })
+  const mailer = nodemailer.createTransport({
+    host: '127.0.0.1',
+    port: Number(new URL(sandbox.smtpUrl).port),
+    secure: false,
+    ...options,
+  })
   onTestFinished(() => mailer.close())
   return mailer
 }
@@ -37,7 +42,6 @@ describe('a mail', () => {
       messageId: MAIL.messageId,
       headers: {
         'auto-submitted': 'auto-generated',
-        'x-twice': ['a', 'b'],
         from: MAIL.from,
         'message-id': MAIL.messageId,
       },
@@ -58,13 +62,6 @@ describe('a mail', () => {
     const here = await visit()
     await transport(here, { auth: { user: 'who', pass: 'ever' } }).sendMail(MAIL)
     expect(await mails(here)).toHaveLength(1)
-  })
-
-  test('of more than 10 MB is refused', async () => {
-    const here = await visit()
-    const text = 'x'.repeat(70).concat('\n').repeat(160_000)
-    await expect(transport(here).sendMail({ ...MAIL, text })).rejects.toMatchObject({ responseCode: 552 })
-    expect(await mails(here)).toEqual([])
   })
 })
 
