@@ -59,20 +59,14 @@ export const http = related(
       },
     })
       .exactOptional()
-      .describe(
-        'What pages, API and metrics ask for, beside named tokens (admin-tokens add). Without it the first start creates one in ' +
-          'dataDir/admin-token.',
-      ),
+      .describe('What pages, API and metrics ask for. Default: made at the first start, in dataDir/admin-token.'),
     metrics: z
       .enum(['token', 'open'])
       .prefault('token')
-      .describe('Who may read /metrics: token: clients with an admin token with the scope read; open: any client.'),
+      .describe('Who may read /metrics: clients with a token, or any.'),
     trustedUserHeader: headerName()
       .exactOptional()
-      .describe(
-        'Single sign-on: the header in which a proxy names the person who is signed in there, like X-Forwarded-User. Pages and API ' +
-          'take it in place of an admin token, from trustedProxies alone.',
-      ),
+      .describe('Single sign-on: the header in which a proxy names the person who is signed in there.'),
     trustedProxies: z
       .array(
         plainText(/^\S+$/, 'must be an address or a network').superRefine((text, context) => {
@@ -82,17 +76,14 @@ export const http = related(
       )
       .min(1, 'must have at least one entry, or be left out')
       .exactOptional()
-      .describe(
-        'Addresses or networks of the proxies that set it: 127.0.0.1, 10.0.0.0/8. What counts is the machine that connects, not ' +
-          'X-Forwarded-For; from any other address the header is ignored.',
-      ),
+      .describe('Addresses or networks of the proxies that set it; from others the header is ignored.'),
     trustedGroupsHeader: headerName()
       .exactOptional()
       .describe('The header with the groups of that person. Without it each person may do all but get tokens.'),
     trustedGroupsSeparator: z
       .enum([',', '|', ';'], 'must be one of , | ;')
       .exactOptional()
-      .describe('What is between two groups in that header: a comma (the default), | or ;'),
+      .describe('What is between two groups in that header; a comma if not given.'),
     trustedGroups: z
       .record(
         z.string(),
@@ -102,35 +93,23 @@ export const http = related(
           .describe('What members may do, as the scopes of admin tokens.'),
       )
       .exactOptional()
-      .describe(
-        'What members of each group may do: { ops: [read, write], support: [read] }. Other groups count for nothing.',
-      ),
-    timeZone: timeZone()
-      .exactOptional()
-      .describe(
-        "IANA name of the time zone of times in pages, mails and commands: Europe/Berlin. Default: the machine's.",
-      ),
+      .describe('What members of each group may do: { ops: [read, write], support: [read] }.'),
+    timeZone: timeZone().exactOptional().describe("Of times in pages, mails and commands. Default: the machine's."),
     brand: z
       .strictObject({
         name: plainText().exactOptional().describe('What customers know the app by. Default: the host of publicUrl.'),
-        logo: plainText()
-          .exactOptional()
-          .describe('A file with a picture: PNG, JPEG, WebP or SVG, 256 kB at most. Default: the name as text.'),
+        logo: plainText().exactOptional().describe('A file with a picture: PNG, JPEG, WebP or SVG, 256 kB at most.'),
         color: hexColor().exactOptional().describe('Color of the edge of the page.'),
       })
       .prefault({})
       .describe('Pages for customers show this: install, callback, reconnect, and their errors.'),
     afterInstall: webAddress({ strip: false })
       .exactOptional()
-      .describe(
-        'Where customers go after an install, with hubId, outcome, until and signature as parameters. Default: a page of Plimsoll.',
-      ),
+      .describe('Where customers go after an install, with hubId, outcome, until and signature as parameters.'),
     afterInstallSecret: secret({ fault: longEnough })
       .exactOptional()
-      .describe('What signs these parameters. Default: provider.clientSecret.'),
-    insecure: toggle()
-      .prefault(false)
-      .describe('Allows http:// in publicUrl and afterInstall for hosts other than this machine.'),
+      .describe('Signs them. Default: the clientSecret.'),
+    insecure: toggle().prefault(false).describe('Allows http:// for hosts other than this machine.'),
   }),
   (given, report) => {
     checkPlainHttp(given, ['publicUrl', 'afterInstall'], report, 'http.')
@@ -143,32 +122,17 @@ export const heartbeat = related(
     url: secretAddress(['https', 'http'], ({ username, password, hash }) => {
       if (username !== '' || password !== '') return 'must be an address without user and password'
       return hash === '' ? undefined : 'must be an address without #'
-    }).describe(
-      'The address that gets a ping while all is within bounds: a POST to it, or to it + /fail with the reasons, as Healthchecks takes them.',
-    ),
-    every: duration({ min: '30s', max: '1h' })
-      .prefault('1m')
-      .describe(
-        'How often, by one daemon for all. The service should expect it so often, and allow a few more minutes.',
-      ),
+    }).describe('What gets a ping while all is well: a POST to it, or to it + /fail with the reasons.'),
+    every: duration({ min: '30s', max: '1h' }).prefault('1m').describe('How often, by one daemon for all.'),
     insecure: toggle().prefault(false).describe('Allows http://, for servers in your own network.'),
   }),
   (given, report) => checkPlainHttp(given, ['url'], report),
-).describe(
-  'Pings a service outside as long as Plimsoll does its work. When the pings stop, that service raises the alarm.',
-)
+).describe('Pings a service outside as long as Plimsoll does its work.')
 
 export const logging = z
   .strictObject({
-    level: z
-      .enum(['debug', 'info', 'warn', 'error', 'silent'])
-      .prefault('info')
-      .describe('Least level that is logged.'),
+    level: z.enum(['debug', 'info', 'warn', 'error', 'silent']).prefault('info').describe('Least level.'),
     pretty: toggle().prefault(false).describe('Lines for people instead of JSON, on standard output.'),
-    file: plainText()
-      .exactOptional()
-      .describe(
-        'A file to append JSON lines to, in place of standard output. Opened anew on SIGHUP: logrotate may move it.',
-      ),
+    file: plainText().exactOptional().describe('A file to append JSON lines to, in place of standard output.'),
   })
   .describe('The log: JSON lines, on standard output unless `file` is set.')

@@ -62,56 +62,32 @@ export const limits = related(
   z.strictObject({
     reports: reports
       .prefault(['customProperties', 'associations'])
-      .describe(
-        "Which of the provider's limits reports are read: a list of them, or all. Each is a call more in every poll.",
-      ),
+      .describe("Which of the provider's limits reports are read, or all. Each is a call in every poll."),
     every: pollPeriod().prefault('15m').describe('Longest period between two polls of an account.'),
-    soonest: pollPeriod()
-      .prefault('5m')
-      .describe(
-        'Shortest period: for accounts near a threshold, rising fast or just changed. Where `every` is shorter, it counts.',
-      ),
+    soonest: pollPeriod().prefault('5m').describe('Shortest period: near a threshold, rising fast or just changed.'),
     accounts: pollOverrides.prefault([]).describe('Other settings for some accounts: the first that matches decides.'),
-    associations: associationPairs
-      .prefault([])
-      .describe('Ordered pairs of object types to poll; auto: all pairs of the object types that an account has.'),
-    pairsPerPoll: wholeNumber(1, 1_000)
-      .prefault(20)
-      .describe('With `associations: auto`: the most pairs of one poll. The others follow in the next poll.'),
+    associations: associationPairs.prefault([]).describe('Ordered pairs of object types to poll; auto: all pairs.'),
+    pairsPerPoll: wholeNumber(1, 1_000).prefault(20).describe('With `associations: auto`: the most pairs of one poll.'),
     alertAfter: duration({ min: '1s', max: '365d' })
       .prefault('30m')
-      .describe(
-        'How long polls of one account must fail before an alert opens; never less than twice the `every` that holds for it.',
-      ),
+      .describe('How long polls of an account must fail before an alert; at least twice its `every`.'),
     freshness: duration({ min: '1m', max: '365d' })
       .prefault('26h')
-      .describe(
-        'Age from which the newest reading of an account is stale; never less than twice the `every` that holds for it.',
-      ),
-    coverage: share({ most: 100 })
-      .prefault('95%')
-      .describe('Share of the accounts that should have a fresh reading: below it the fleet gets one alert.'),
+      .describe('Age from which the newest reading of an account is stale; at least twice its `every`.'),
+    coverage: share({ most: 100 }).prefault('95%').describe('Below this share of fresh accounts there is an alert.'),
     history: z
       .strictObject({
         raw: duration({ min: '1h', max: '3650d' }).prefault('7d').describe('How long every change is kept.'),
-        hourly: duration({ min: '1h', max: '3650d' })
-          .prefault('90d')
-          .describe('How long the values at the end of each hour (UTC) are kept.'),
-        daily: duration({ min: '1h', max: '3650d' })
-          .prefault('800d')
-          .describe('How long the values at the end of each day (UTC) are kept.'),
-        samples: duration({ min: '1m', max: '3650d' })
-          .prefault('30d')
-          .describe('How long the records that are shown at or near a limit are kept after they were last read.'),
+        hourly: duration({ min: '1h', max: '3650d' }).prefault('90d').describe('The same of the values of each hour.'),
+        daily: duration({ min: '1h', max: '3650d' }).prefault('800d').describe('The same of the values of each day.'),
+        samples: duration({ min: '1m', max: '3650d' }).prefault('30d').describe('The same of records near a limit.'),
       })
       .prefault({})
       .describe('How long readings are kept, at which detail. Each account is thinned out once a day.'),
     records: z
       .enum(['full', 'ids', 'none'])
       .prefault('full')
-      .describe(
-        'What is kept and shown of records at or near a limit. full: label, id and usage; ids: no label; none: only how many there are.',
-      ),
+      .describe('What is kept and shown of records near a limit. ids: no label; none: how many there are.'),
   }),
   checkReports,
 ).describe('What is polled, and how long it is kept.')

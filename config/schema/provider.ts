@@ -8,9 +8,7 @@ const scope = () => plainText(/^[^\s,\p{Cc}]+$/u, 'must be the name of one scope
 const failedCalls = related(
   z.strictObject({
     warning: share().prefault('3%').describe('From this share of failed calls on there is an alert at warning ...'),
-    critical: share()
-      .prefault('5%')
-      .describe('... and from this on at critical. 5% is the most that the provider allows.'),
+    critical: share().prefault('5%').describe('... and from this on at critical, the most that the provider allows.'),
   }),
   ({ warning, critical }, report) => {
     if (typeof warning !== 'number' || typeof critical !== 'number' || warning < critical) return
@@ -27,7 +25,7 @@ export const provider = related(
     baseUrl: webAddress().prefault('https://api.hubapi.com').describe("Where the provider's API is."),
     installUrl: webAddress({ strip: false })
       .prefault('https://app.hubspot.com/oauth/authorize')
-      .describe('The address that customers who install the app are sent to.'),
+      .describe('Where customers who install the app are sent.'),
     clientId: plainText().describe("The app's client id."),
     clientSecret: oneOrMany(secret()).describe("The app's client secret; both, as a list, while it is being changed."),
     redirectUri: webAddress({ strip: false })
@@ -39,15 +37,9 @@ export const provider = related(
       .prefault(['oauth'])
       .describe('Scopes an account must grant.'),
     optionalScopes: z.array(scope()).prefault([]).describe('Scopes an account may grant.'),
-    marketplaceInstall: toggle()
-      .prefault(false)
-      .describe("Takes installs from the provider's marketplace, which carry a returnUrl and no state."),
+    marketplaceInstall: toggle().prefault(false).describe("Takes installs from the provider's marketplace."),
     timeout: duration({ min: '100ms', max: '120s' }).prefault('10s').describe('How long one call may take.'),
-    connections: wholeNumber(4, 4_000)
-      .prefault(64)
-      .describe(
-        'Calls under way at a time, for each process. Hundreds of them cost twice the CPU for each: raise it only where latency holds a large fleet up.',
-      ),
+    connections: wholeNumber(4, 4_000).prefault(64).describe('Calls under way at a time, for each process.'),
     accountRate: z
       .strictObject({
         requests: wholeNumber(1, 10_000).prefault(20).describe('Calls for one account ...'),

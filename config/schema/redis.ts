@@ -14,17 +14,9 @@ export const redis = related(
     cluster: redisHosts().exactOptional().describe('host:port of some nodes of a Redis cluster.'),
     username: plainText().exactOptional().describe('For sentinels and cluster; with `url` it is part of the address.'),
     password: secret().exactOptional().describe('For sentinels and cluster; with `url` it is part of the address.'),
-    sentinelUsername: plainText()
-      .exactOptional()
-      .describe('What the sentinels themselves ask for, beside the password.'),
-    sentinelPassword: secret()
-      .exactOptional()
-      .describe('What the sentinels themselves ask for; `password` is for the servers that they watch.'),
-    tls: toggle()
-      .prefault(false)
-      .describe(
-        'Connect with TLS. Certificates must be for the names of the nodes, as given here and as the cluster announces them.',
-      ),
+    sentinelUsername: plainText().exactOptional().describe('What the sentinels themselves ask for.'),
+    sentinelPassword: secret().exactOptional().describe('What the sentinels themselves ask for.'),
+    tls: toggle().prefault(false).describe('Connect with TLS. Certificates must be for the names of the nodes.'),
     prefix: plainText(/^[A-Za-z0-9_.-]{1,40}$/, 'must be 1 to 40 letters, digits, _ . or -')
       .prefault('plimsoll')
       .describe('What every key starts with.'),
@@ -68,9 +60,7 @@ export const encryption = z
             id: plainText(/^[A-Za-z0-9_-]{1,32}$/, 'must be 1 to 32 letters, digits, _ or -').describe(
               'Names the key beside everything it encrypted. Never give an id to another key.',
             ),
-            key: secret({ fault: faultOfKey }).describe(
-              '32 bytes in base64. As a systemd credential: keyFile: ${CREDENTIALS_DIRECTORY}/k1.',
-            ),
+            key: secret({ fault: faultOfKey }).describe('32 bytes in base64.'),
           }),
         )
         .min(1, 'must have at least one key'),

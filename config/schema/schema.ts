@@ -45,16 +45,11 @@ const schedule = z
 
 const tokens = related(
   z.strictObject({
-    refreshFrom: share()
-      .prefault('50%')
-      .describe("Share of a token's life after which it is refreshed when there is time."),
-    refreshBy: share().prefault('80%').describe("Share of a token's life by which it must have been refreshed."),
+    refreshFrom: share().prefault('50%').describe("Share of a token's life after which it may be refreshed ..."),
+    refreshBy: share().prefault('80%').describe('... and by which it must have been.'),
     mailInstaller: toggle()
       .prefault(false)
-      .describe(
-        'true: the contact of an account that must reconnect, or who installed the app there, gets a mail with the ' +
-          'reconnect link, once a day at most. It goes out by the receiver with `to: account`, else by the first of type email.',
-      ),
+      .describe('true: the contact of an account that must reconnect is mailed the link.'),
   }),
   ({ refreshFrom, refreshBy }, report) => {
     if (typeof refreshFrom !== 'number' || typeof refreshBy !== 'number' || refreshFrom < refreshBy) return
@@ -64,15 +59,10 @@ const tokens = related(
 
 const uninstall = z
   .strictObject({
-    keep: duration({ min: 0, max: '3650d' })
-      .prefault('30d')
-      .describe('How long the record and the readings of an uninstalled account are kept; 0: not at all.'),
+    keep: duration({ min: 0, max: '3650d' }).prefault('30d').describe('How long what is known of them is kept.'),
     afterRefused: durationOrNever({ min: '1h', max: '3650d' })
       .prefault('never')
-      .describe(
-        'An account whose refresh token has been refused for so long is uninstalled; checked once a day. never: it ' +
-          'waits until its customer connects it again.',
-      ),
+      .describe('An account whose refresh token has been refused for so long is uninstalled.'),
   })
   .describe('What happens to accounts that leave.')
 
@@ -83,9 +73,7 @@ export const settings = related(
     redis: redis.prefault({}),
     dataDir: plainText()
       .prefault('./.plimsoll')
-      .describe(
-        'Where the embedded Redis, made keys and new tokens that Redis did not take are kept. It and all other relative paths of the file start from its folder.',
-      ),
+      .describe('Where the private Redis and made keys are. Relative paths start from the folder of the file.'),
     encryption: encryption.exactOptional(),
     schedule: schedule.prefault({}),
     tokens: tokens.prefault({}),

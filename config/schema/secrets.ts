@@ -1,6 +1,6 @@
 import { Secret } from '../../src/runtime/secret.ts'
 import { formatHostPort, isPlainHttpElsewhere, maskAddress, parseHostPort } from './addresses.ts'
-import { plainText, type ReportProblem, type Unchecked, value } from './values.ts'
+import { parsed, plainText, type ReportProblem, type Unchecked, value } from './values.ts'
 
 interface SecretKind {
   /** Why the text can't be it; undefined when it can. How to make one stands at its end: `to make one: COMMAND`. */
@@ -59,14 +59,8 @@ export function webAddress({ strip = true } = {}) {
 }
 
 export function hostPort() {
-  return value({
-    read(input, refuse) {
-      const parsed = typeof input === 'string' ? parseHostPort(input) : undefined
-      return parsed ?? refuse('must be host:port, like 127.0.0.1:8088 or [::1]:8088')
-    },
-    write: formatHostPort,
-    json: { type: 'string', pattern: ':\\d{1,5}$' },
-  })
+  const allowed = 'must be host:port, like 127.0.0.1:8088 or [::1]:8088'
+  return parsed(allowed, parseHostPort, { type: 'string', pattern: ':\\d{1,5}$' }, formatHostPort)
 }
 
 /** Addresses that would carry what they are used for over a network in plain text, unless `insecure` allows it. */

