@@ -37,6 +37,9 @@ const MOST_CHARACTERS = 1_000_000
 const MOST_NODES = 50_000
 const DEEPEST = 50
 
+/** Groups whose names are the owner's: one without a value is not a setting that may be left out. */
+const TABLES = /^(tags|receivers|receivers\.[^.]+\.(headers|payload.*)|http\.trustedGroups)$/
+
 export function readSource(text: string, env: Environment): Source {
   const source: Source = {
     data: undefined,
@@ -107,6 +110,7 @@ class Walk {
 
   #group(pairs: readonly { key: unknown; value: unknown }[], path: Path, at: Position): Record<string, unknown> {
     const values = new Map<string, unknown>()
+    const isTable = TABLES.test(renderPath(path))
     for (const pair of pairs) {
       const name = this.#resolved(pair.key)
       const nameAt = this.#at(pair.key) ?? at
@@ -121,8 +125,9 @@ class Walk {
       else if (key === '__proto__') this.#report(inside, nameAt, 'unknown')
       else {
         this.#source.names.set(renderPath(inside), nameAt)
-        values.set(key, this.take(pair.value, inside, nameAt))
-        if (values.get(key) === undefined) this.#source.empty.push(inside)
+        const value = this.take(pair.value, inside, nameAt)
+        values.set(key, value === undefined && isTable ? null : value)
+        if (value === undefined && !isTable) this.#source.empty.push(inside)
       }
     }
     return Object.fromEntries(values)

@@ -178,6 +178,18 @@ describe('reads values as they are meant', () => {
     ])
   })
 
+  test('what has a name of its own is not left out without a value', () => {
+    const hook = `type: webhook, url: https://a.b, secrets: ["${KEY}"]`
+    const text = smallestWith(`receivers: { ops: { ${hook}, headers: { X-Key: } }, mail: }`)
+    expect(problemsOf(`${text}tags: { vip: }`)).toEqual([
+      'receivers.ops.headers.X-Key: must be text',
+      'receivers.mail: must be a group of settings (name: value)',
+      'tags.vip: must be a list',
+    ])
+    const { ops } = configOf(smallestWith(`receivers: { ops: { ${hook}, payload: { a: { b: , c: 1 } } } }`)).receivers
+    expect(ops).toMatchObject({ payload: { a: { b: null, c: 1 } } })
+  })
+
   test('trailing slashes of addresses are dropped', () => {
     const config = configOf(smallestWith('http: { publicUrl: https://example.com/plimsoll/ }'))
     expect(config.http.publicUrl).toBe('https://example.com/plimsoll')
