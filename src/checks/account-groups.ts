@@ -1,7 +1,7 @@
 import { countOf, formatCount, formatSpan } from '../text/format-number.ts'
-import { confirmationText } from '../views/account-verdict.ts'
 import { accountText } from '../views/alert-texts.ts'
 import { isLow, shareText } from '../views/fleet-health.ts'
+import { confirmationText } from '../views/judge-account.ts'
 import { type Check, critical, type Trouble, type TroubleOf, warning } from './check.ts'
 import type { Group, StatusFacts } from './status-facts.ts'
 import { isFailing } from './token-endpoint.ts'

@@ -19,7 +19,8 @@ import {
   readAccountHistory,
   snapshotJson,
 } from '../views/account-history.ts'
-import { allAccounts, type PlannedAccount, withPlan } from '../views/account-view.ts'
+import { allAccounts, withPlan } from '../views/account-view.ts'
+import type { PlannedAccount } from '../views/judge-account.ts'
 import type { AccountHistoryShape } from '../views/shapes/series.ts'
 import type { AccountArgument, CommonOptions } from './arguments.ts'
 import { CommandError, type Io } from './io.ts'

@@ -5,24 +5,17 @@ import { type Column, named, number, prose, spare, state, whole } from '../text/
 import { csvLine } from '../text/csv.ts'
 import { countOf, formatCount } from '../text/format-number.ts'
 import { iso } from '../text/format-time.ts'
-import { seriesJson } from '../views/account-view.ts'
-import { type CheckCounts, EXIT_CODES, statusOf } from '../views/check-fleet.ts'
-import {
-  byLevel,
-  type CheckLevel,
-  type JudgedAccount,
-  type JudgedSeries,
-  thresholdText,
-} from '../views/judge-account.ts'
+import { byLevel, type CheckedAccount, type CheckLevel, type CheckTotals, EXIT_CODES } from '../views/check-fleet.ts'
 import type { CheckedAccountShape, CheckShape } from '../views/shapes/thresholds.ts'
+import { thresholdText } from '../views/threshold-text.ts'
 import { accountsJson, type Io } from './io.ts'
 import { say } from './say.ts'
 import { keepWorst, printTable } from './table.ts'
 
 /** Output of a check: accounts as they are judged, and the totals at the end. */
 export interface CheckOutput {
-  account(judged: JudgedAccount): void
-  end(counts: CheckCounts): void
+  account(judged: CheckedAccount): void
+  end(totals: CheckTotals): void
   /** Reports a check that failed, or was not complete; `why` is one line. */
   failed(why: string): void
 }
@@ -43,9 +36,8 @@ export function checkOutput(io: Io, at: number, options: OutputOptions): CheckOu
 }
 
 /** One line for monitoring that shows one line: the trouble, then counts for programs behind the bar. */
-function summaryLine(counts: CheckCounts): string {
+function summaryLine({ counts, status, expired }: CheckTotals): string {
   const { accounts, notOk, series, critical, warning, handled, unknown, reconnect, withoutLimit } = counts
-  const status = statusOf(counts)
   const figures = `accounts=${accounts} critical=${critical} warning=${warning} unknown=${unknown}`
   return `PLIMSOLL ${status.toUpperCase()} - ${words()}${handled > 0 ? ` + ${formatCount(handled)} handled` : ''} | ${figures} series=${series} without_limit=${withoutLimit} handled=${handled} reconnect=${reconnect}`
 
@@ -54,7 +46,8 @@ function summaryLine(counts: CheckCounts): string {
     if (status === 'ok') {
       return `${countOf(accounts, 'account')}: ${countOf(series - handled, 'series', 'series')} within their thresholds`
     }
-    const lost = reconnect > 0 ? `, ${countOf(reconnect, 'account')} to reconnect` : ''
+    const over = expired > 0 ? `, ${countOf(expired, 'account')} with expired tokens` : ''
+    const lost = `${reconnect > 0 ? `, ${countOf(reconnect, 'account')} to reconnect` : ''}${over}`
     const breaches = `${formatCount(warning)} series at warning, ${formatCount(critical)} critical${lost}`
     const judged = `${formatCount(notOk)} of ${countOf(accounts, 'account')}`
     return `${judged}: ${breaches}, ${countOf(unknown, 'account')} without fresh reading`
@@ -66,11 +59,13 @@ export function unknownLine(why: string): string {
   return `PLIMSOLL UNKNOWN - ${cleanText(why.replaceAll('|', '/'), 300)}\n`
 }
 
+type CheckedSeries = CheckedAccount['series'][number]
+
 interface Row {
   level: CheckLevel
-  account: JudgedAccount
+  account: CheckedAccount
   /** Absent: the row is about the account as a whole. */
-  series?: JudgedSeries
+  series?: CheckedSeries
 }
 
 const OF_SERIES = [
@@ -95,9 +90,9 @@ function tableOutput(io: Io, at: number, showAll: boolean, max: number): CheckOu
       count += rows.length
       kept.add(rows)
     },
-    end: (counts) => {
+    end: (totals) => {
       const worst = kept.found()
-      say(io, summaryLine(counts))
+      say(io, summaryLine(totals))
       printRows(
         io,
         OF_SERIES,
@@ -115,12 +110,12 @@ function tableOutput(io: Io, at: number, showAll: boolean, max: number): CheckOu
 }
 
 /** With --all every series; else those that are ok or handled are left out. */
-function isShown({ level, handled }: JudgedSeries, showAll: boolean): boolean {
+function isShown({ level, handled }: CheckedSeries, showAll: boolean): boolean {
   return showAll || (level !== 'ok' && !handled)
 }
 
 /** Unknown series of an account are one row, with the account's reason: their old readings add nothing. */
-function rowsOf(account: JudgedAccount, showAll: boolean): Row[] {
+function rowsOf(account: CheckedAccount, showAll: boolean): Row[] {
   const { ofAccount, reason, series } = account
   const shown = series.filter((one) => (one.level === 'unknown' ? reason === null : isShown(one, showAll)))
   const rows: Row[] = shown.map((one) => ({ level: one.handled ? 'ok' : one.level, account, series: one }))
@@ -165,30 +160,12 @@ function jsonOutput(io: Io, at: number, showAll: boolean): CheckOutput {
   const { account, end } = accountsJson<CheckedAccountShape, Omit<CheckShape, 'at' | 'accounts'>>(io, { at: iso(at) })
   return {
     account: (judged) => {
-      if (showAll || !isFine(judged)) account(accountJson(judged, showAll))
+      const { ofAccount: _, isKnown: __, series, ...checked } = judged
+      const shown = series.filter((one) => isShown(one, showAll))
+      if (showAll || checked.level !== 'ok' || shown.length > 0) account({ ...checked, series: shown })
     },
-    end: (counts) => end({ counts, status: statusOf(counts), exitCode: EXIT_CODES[statusOf(counts)] }),
+    end: ({ counts, status }) => end({ counts, status, exitCode: EXIT_CODES[status] }),
     failed: (error) => end({ status: 'unknown', exitCode: EXIT_CODES.unknown, error }),
-  }
-}
-
-function isFine({ level, series }: JudgedAccount): boolean {
-  return level === 'ok' && !series.some((one) => isShown(one, false))
-}
-
-function accountJson(
-  { series, readAt, ofAccount: _, ...account }: JudgedAccount,
-  showAll: boolean,
-): CheckedAccountShape {
-  return {
-    ...account,
-    readAt: iso(readAt),
-    series: series
-      .filter((one) => isShown(one, showAll))
-      .map((one) => {
-        const { level, rule, threshold, handled } = one
-        return { ...seriesJson(one), level, rule, threshold, handled }
-      }),
   }
 }
 
@@ -229,7 +206,7 @@ function csvOutput(io: Io, showAll: boolean): CheckOutput {
   }
 }
 
-function csvCells(account: JudgedAccount, series: JudgedSeries | undefined): (string | number | null)[] {
+function csvCells(account: CheckedAccount, series: CheckedSeries | undefined): (string | number | null)[] {
   const { hubId, hubDomain, state, reason } = account
   const { metric = '', objectTypeId = '', label = '', from = '', to = '' } = series ?? {}
   const { usage = null, limit = null, percent = null, rule = '' } = series ?? {}
@@ -248,7 +225,7 @@ function csvCells(account: JudgedAccount, series: JudgedSeries | undefined): (st
     percent,
     rule,
     series === undefined ? '' : thresholdText(series.threshold),
-    iso(series === undefined ? account.readAt : series.measuredAt),
+    series === undefined ? account.readAt : series.measuredAt,
     reason,
   ]
 }

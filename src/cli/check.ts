@@ -1,20 +1,7 @@
-import type { Config } from '../../config/schema/schema.ts'
 import { withTags } from '../accounts/match-account.ts'
 import type { Services } from '../app/services.ts'
-import { coverageSettings } from '../app/settings.ts'
 import type { Stores } from '../app/stores.ts'
-import { staleAfter } from '../limits/coverage.ts'
-import { type AccountPollSettings, pollSettingsOf } from '../limits/polling/poll-settings.ts'
-import {
-  addAccount,
-  type CheckCounts,
-  checkFleet,
-  countLive,
-  EXIT_CODES,
-  noCounts,
-  statusOf,
-} from '../views/check-fleet.ts'
-import type { JudgeSettings } from '../views/judge-account.ts'
+import { addAccount, type CheckTotals, checkFleet, countLive, EXIT_CODES, noTotals } from '../views/check-fleet.ts'
 import type { AccountArgument, CommonOptions } from './arguments.ts'
 import { type CheckOutput, checkOutput, type OutputOptions, unknownLine } from './check-output.ts'
 import { CommandError, describeError, ExitCode, type Io } from './io.ts'
@@ -34,10 +21,10 @@ export function checkUsage(io: Io, problem: string): number {
 /** Anything that keeps it from knowing ends as unknown, with one line on standard output: the one that is shown. */
 export async function checkAccounts(io: Io, names: readonly AccountArgument[], options: CheckOptions): Promise<void> {
   const output = checkOutput(io, io.clock.now(), options)
-  const counts = noCounts()
+  const totals = noTotals()
   try {
     const { config } = options
-    const work = { names, output, counts }
+    const work = { names, output, totals }
     await (options.live === true
       ? withParts(io, { config, writesAs: 'check --live', stops: 'by itself' }, (parts) =>
           judgeAll(io, parts, work, parts),
@@ -49,14 +36,14 @@ export async function checkAccounts(io: Io, names: readonly AccountArgument[], o
     io.err(`plimsoll: ${why}\n`)
     throw new ExitCode(EXIT_CODES.unknown)
   }
-  output.end(counts)
-  if (statusOf(counts) !== 'ok') throw new ExitCode(EXIT_CODES[statusOf(counts)])
+  output.end(totals)
+  if (totals.status !== 'ok') throw new ExitCode(EXIT_CODES[totals.status])
 }
 
 async function judgeAll(
   io: Io,
   parts: Stores,
-  { names, output, counts }: { names: readonly AccountArgument[]; output: CheckOutput; counts: CheckCounts },
+  { names, output, totals }: { names: readonly AccountArgument[]; output: CheckOutput; totals: CheckTotals },
   live?: Services,
 ): Promise<void> {
   const hubIds = await hubIdsNamed(parts, names)
@@ -67,40 +54,22 @@ async function judgeAll(
   let polled = 0
   const poll = live && (await livePoll(live, io.stop, () => progress.at(++polled, total)))
   const silences = await parts.silences.active(io.clock.now())
-  const request = { ...settingsOf(parts.config, silences), hubIds, ...(poll === undefined ? {} : { poll }) }
+  const { thresholds, tags } = parts.config
+  const rules = withTags(thresholds, tags)
+  const request = { rules, silences, hubIds, ...(poll === undefined ? {} : { poll }) }
   try {
     for await (const accounts of checkFleet(parts, request)) {
       if (io.stop.aborted) throw new CommandError('stopped before all accounts were judged')
       for (const account of accounts) {
-        addAccount(counts, account)
+        addAccount(totals, account)
         output.account(account)
         await io.drained()
       }
-      if (live === undefined) progress.at(counts.accounts, total)
+      if (live === undefined) progress.at(totals.counts.accounts, total)
     }
   } finally {
     progress.end()
   }
-}
-
-function settingsOf(config: Config, silences: JudgeSettings['silences']): JudgeSettings {
-  const { thresholds, tags, limits } = config
-  const polling = { ...limits, accounts: withTags(limits.accounts, tags) }
-  const coverage = coverageSettings(config)
-  return {
-    silences,
-    rules: withTags(thresholds, tags),
-    staleAfter: (account, pairs) => staleAfter(coverage, longestTurn(pollSettingsOf(polling, account), pairs)),
-    askedOf: (account) => {
-      const { reports, pairs } = pollSettingsOf(polling, account)
-      return { reports, pairs: pairs === 'auto' ? [] : pairs }
-    },
-  }
-}
-
-/** Automatic pairs take turns: each is read once in so many polls. */
-function longestTurn({ everyMs, pairs: asked, pairsPerPoll }: AccountPollSettings, pairs: number): number {
-  return asked === 'auto' ? everyMs * Math.max(1, Math.ceil(pairs / pairsPerPoll)) : everyMs
 }
 
 /** Polling needs the queues and the provider: loaded where the caller asks for it. */

@@ -9,8 +9,8 @@ import { named, number, prose, spare, state, whole } from '../text/columns.ts'
 import { countOf, formatCount, formatDistance } from '../text/format-number.ts'
 import { formatTime } from '../text/format-time.ts'
 import type { Fact } from '../text/shown.ts'
-import { STATE_NAMES } from '../views/account-verdict.ts'
 import { alertCountsText } from '../views/alert-texts.ts'
+import type { CheckLevel } from '../views/check-fleet.ts'
 import { EXIT_CODES } from '../views/check-fleet.ts'
 import { isBroken, receiverText } from '../views/deliveries.ts'
 import {
@@ -21,7 +21,7 @@ import {
   shareText,
   skewText,
 } from '../views/fleet-health.ts'
-import type { CheckLevel } from '../views/judge-account.ts'
+import { STATE_NAMES } from '../views/judge-account.ts'
 import type { CommonOptions } from './arguments.ts'
 import { describeError, ExitCode, type Io, printJson } from './io.ts'
 import { printFacts, say } from './say.ts'

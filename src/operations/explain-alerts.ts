@@ -6,7 +6,6 @@ import { daysLeftText, formatCount, formatPercent } from '../text/format-number.
 import { formatMoment } from '../text/format-time.ts'
 import type { Fact, Shown } from '../text/shown.ts'
 import { suggest } from '../text/suggest.ts'
-import { STATE_NAMES } from '../views/account-verdict.ts'
 import { nextPollBecause } from '../views/account-view.ts'
 import {
   type AccountExplanation,
@@ -16,6 +15,7 @@ import {
   ruleLineText,
 } from '../views/explain-account.ts'
 import { explanationJson, readExplanation } from '../views/explanation.ts'
+import { STATE_NAMES } from '../views/judge-account.ts'
 import type { Notification, WaitingFor } from '../views/notifications.ts'
 import { ExplanationShape } from '../views/shapes/explanation.ts'
 import { accountField, flagField, required, textField } from './field.ts'

@@ -4,9 +4,8 @@ import { ACCOUNT_STATES } from '../redis/keys.ts'
 import { ageCell, leftCell } from '../text/cells.ts'
 import { below, spare, state, whole } from '../text/columns.ts'
 import { formatCount, formatPercent } from '../text/format-number.ts'
-import { STATE_NAMES } from '../views/account-verdict.ts'
-import type { PlannedAccount } from '../views/account-view.ts'
 import { alertCountsText } from '../views/alert-texts.ts'
+import { type PlannedAccount, STATE_NAMES } from '../views/judge-account.ts'
 import {
   type AccountWithLimit,
   type ListedAccount,

@@ -3,7 +3,6 @@ import { limitCells, momentCell } from '../text/cells.ts'
 import { named, number, prose, state, whole } from '../text/columns.ts'
 import { formatCount, formatDaysLeft } from '../text/format-number.ts'
 import type { Fact, Shown } from '../text/shown.ts'
-import { needsReconnect } from '../views/account-verdict.ts'
 import {
   type AccountView,
   accountDetailsJson,
@@ -11,6 +10,7 @@ import {
   nextPollBecause,
   readAccountView,
 } from '../views/account-view.ts'
+import { needsReconnect } from '../views/judge-account.ts'
 import { bucketText } from '../views/poll-texts.ts'
 import { AccountDetailsShape } from '../views/shapes/account.ts'
 import { accountField, required } from './field.ts'

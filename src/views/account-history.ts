@@ -3,7 +3,7 @@ import { regularSeries, zonesOf } from '../limits/history/resolutions.ts'
 import { jsonText } from '../runtime/json-text.ts'
 import { csvLine } from '../text/csv.ts'
 import { iso } from '../text/format-time.ts'
-import type { PlannedAccount } from './account-view.ts'
+import type { PlannedAccount } from './judge-account.ts'
 import type { SnapshotShape } from './shapes/series.ts'
 import type { ViewDeps } from './view-deps.ts'
 

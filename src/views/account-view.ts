@@ -18,13 +18,12 @@ import type { AccountState } from '../redis/keys.ts'
 import { formatDistance } from '../text/format-number.ts'
 import { iso } from '../text/format-time.ts'
 import { accountStory, type StoryEvent, storyJson } from './account-story.ts'
-import { type AccountVerdict, accountVerdict } from './account-verdict.ts'
-import { countsOf, timedAlert } from './find-alerts.ts'
-import { readTokenEndpoint, type TokenEndpointStatus } from './fleet-health.ts'
+import { timedAlert } from './find-alerts.ts'
+import { type AccountVerdict, type JudgeFacts, judgeAccount, type PlannedAccount } from './judge-account.ts'
 import { bucketJson, type Labels, pollBecause, watchJson } from './poll-texts.ts'
 import type { AccountDetailsShape, AccountShape } from './shapes/account.ts'
 import type { ForecastShape, SeriesShape } from './shapes/series.ts'
-import { isHandled, withMarks, worstAlert } from './silenced.ts'
+import { isHandled, withMarks } from './silenced.ts'
 import type { ViewDeps } from './view-deps.ts'
 
 /** Accounts read at once. */
@@ -35,14 +34,6 @@ export type AccountSources = Pick<
   ViewDeps,
   'store' | 'keys' | 'registry' | 'due' | 'clock' | 'samples' | 'silences' | 'coverage'
 >
-
-/** An account with when it is due next. */
-export interface PlannedAccount extends Account {
-  nextRefreshAt: number | null
-  nextPollAt: number | null
-  /** Next try to delete the refresh token, or the moment at which the account is forgotten. */
-  nextUninstallAt: number | null
-}
 
 /** A series as last read, when that was, when it reaches its limit, and the records behind it. */
 export type CurrentSeries = Series &
@@ -76,7 +67,7 @@ export async function readAccountView(
   if (account === undefined) return undefined
   const { store, keys } = deps
   const now = deps.clock.now()
-  const [planned, scopes, found, forecasts, samples, open, silences, endpoint] = await Promise.all([
+  const [planned, scopes, found, forecasts, samples, open, silences, freshAt] = await Promise.all([
     withPlan(deps.due, account),
     deps.registry.grantedScopes(hubId),
     readReadings(store, keys, hubId),
@@ -84,7 +75,7 @@ export async function readAccountView(
     unlessUnreadable(() => deps.samples.read(hubId)),
     readOpenAlerts(store, keys, [hubId]),
     deps.silences.active(now),
-    readTokenEndpoint(store, keys),
+    readFreshAt(deps, hubId),
   ])
   const alerts = withMarks(open, silences, now)
   const kept = found === 'unreadable' ? undefined : found
@@ -101,35 +92,37 @@ export async function readAccountView(
           return { ...one, records: shownRecords(one, kept, samples) }
         })
   const { freshnessMs } = deps.coverage.settings
-  const verdict = verdictOf({ account: planned, series, alerts }, { freshnessMs, endpoint }, now)
+  const verdict = verdictOf({ account: planned, series, alerts }, { freshnessMs, freshAt }, now)
   return { account: planned, verdict, scopes, series: withRecords, alerts, story: accountStory(planned, alerts) }
 }
 
 function verdictOf(
   { account, series, alerts }: Pick<AccountView, 'account' | 'series' | 'alerts'>,
-  fleet: { freshnessMs: number; endpoint: TokenEndpointStatus | null },
+  fresh: Pick<JudgeFacts, 'freshnessMs' | 'freshAt'>,
   now: number,
 ): AccountVerdict {
-  const marked = alerts.map((alert) => ({ ...alert, isHandled: isHandled(alert) }))
-  const worst = worstAlert(marked.filter((alert) => !alert.isHandled))
+  const judged = alerts.map((alert) => {
+    return { field: alert.field, level: alert.level, isHandled: isHandled(alert), title: openedText(alert, now) }
+  })
   const ofReports = Map.groupBy(series, (one) => reportOf(one)?.words ?? '')
   const readAt = [...ofReports].map(([words, some]) => {
     return { words, at: some.reduce((oldest, { measuredAt }) => Math.min(oldest, measuredAt ?? 0), now) }
   })
-  return accountVerdict(
-    {
-      account,
-      ...fleet,
-      ...(series.length === 0 ? {} : { readAt }),
-      alerts: { ...countsOf(marked), worst: worst && openedText(worst, now) },
-    },
-    now,
-  )
+  return judgeAccount({ account, ...fresh, alerts: judged, ...(series.length === 0 ? {} : { readAt }) }, now)
 }
 
 /** `custom properties, 960 of 1,000, opened 3 h ago`. */
 function openedText(alert: OpenAlert, now: number): string {
   return `${alertText(alert)}, opened ${formatDistance(alert.since - now)}`
+}
+
+/** Moment that the age of an account's reading counts from, ms; null: no fresh reading is expected of it. */
+export async function readFreshAt(
+  { store, keys }: Pick<ViewDeps, 'store' | 'keys'>,
+  hubId: number,
+): Promise<number | null> {
+  const score = await store.zscore(keys.partition(keys.partitionOf(hubId)).fresh, hubId)
+  return score === null ? null : Number(score)
 }
 
 export async function withPlan(due: DueSets, account: Account): Promise<PlannedAccount> {

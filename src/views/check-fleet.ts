@@ -1,43 +1,56 @@
 import { inBatches, LIVE_STATES, liveHubIds } from '../accounts/registry.ts'
-import type { AlertLevel } from '../alerts/alert.ts'
-import { currentAcknowledgement, readableState, TOKEN_FIELD } from '../alerts/alert-state.ts'
-import { storedStates } from '../alerts/open-alerts.ts'
-import { silenceOf } from '../alerts/silence.ts'
+import { judgeReading } from '../alerts/evaluation/evaluate.ts'
+import { levelOf, type Rule, ruleFor } from '../alerts/evaluation/rules.ts'
+import { openStatesOf } from '../alerts/open-alerts.ts'
+import type { Silence } from '../alerts/silence.ts'
 import { readForecasts, readReadings } from '../limits/history/stored-readings.ts'
-import { currentSeries, withBucketSeries } from './account-view.ts'
+import { iso } from '../text/format-time.ts'
 import {
-  type CheckLevel,
-  type JudgedAccount,
-  type JudgeSettings,
-  judgeAbsent,
-  judgeAccount,
-  worstOf,
-} from './judge-account.ts'
+  type CurrentSeries,
+  currentSeries,
+  readFreshAt,
+  seriesJson,
+  withBucketSeries,
+  withPlan,
+} from './account-view.ts'
+import { type AccountFinding, isLeaving, judgeAccount, type PlannedAccount } from './judge-account.ts'
+import type { VerdictLevel } from './shapes/account.ts'
+import type { CheckedAccountShape, CheckShape } from './shapes/thresholds.ts'
+import { type JudgedAlert, judgedStates } from './silenced.ts'
 import type { ViewDeps } from './view-deps.ts'
 
-type Sources = Pick<ViewDeps, 'store' | 'keys' | 'registry' | 'clock'>
+type Sources = Pick<ViewDeps, 'store' | 'keys' | 'registry' | 'due' | 'clock' | 'coverage'>
+export type CheckLevel = CheckShape['status']
+type CheckedSeries = CheckedAccountShape['series'][number]
 
-export interface CheckRequest extends JudgeSettings {
+export interface CheckRequest {
+  rules: readonly Rule[]
+  /** In force. */
+  silences: readonly Silence[]
   /** Empty: all live accounts. */
   hubIds: readonly number[]
   /** Reads an account anew before it is judged, some at a time; resolves with why that could not be done. */
   poll?: (hubId: number) => Promise<string | undefined>
 }
 
+export interface CheckedAccount extends CheckedAccountShape {
+  /** Level of the account itself, without its series. */
+  ofAccount: CheckLevel
+  /** False where its last reading is too old, or missing. */
+  isKnown: boolean
+}
+
 /** Accounts judged at a time: the readings of a whole fleet must not be in memory together. */
 const BATCH = 500
 
-/**
- * The levels of all accounts that are asked for, by their last readings, some hundreds at a time, in no particular
- * order.
- */
-export async function* checkFleet(deps: Sources, request: CheckRequest): AsyncGenerator<JudgedAccount[]> {
+/** All accounts that are asked for, by their last readings and open alerts, some hundreds at a time, in no particular order. */
+export async function* checkFleet(deps: Sources, request: CheckRequest): AsyncGenerator<CheckedAccount[]> {
   const { hubIds, poll } = request
   const isAsked = hubIds.length > 0
   for await (const batch of inBatches(isAsked ? [[...new Set(hubIds)]] : liveHubIds(deps), BATCH)) {
     const troubles = poll === undefined ? [] : await Promise.all(batch.map(poll))
-    const judged = await Promise.all(batch.map((hubId, n) => judgeOne(deps, request, hubId, troubles[n])))
-    yield judged.filter((account) => account !== undefined)
+    const checked = await Promise.all(batch.map((hubId, n) => checkOne(deps, request, hubId, troubles[n])))
+    yield checked.filter((account) => account !== undefined)
   }
 }
 
@@ -47,95 +60,124 @@ export async function countLive({ registry }: Pick<ViewDeps, 'registry'>): Promi
 }
 
 /** Undefined: it was uninstalled since it was listed. */
-async function judgeOne(
+async function checkOne(
   deps: Sources,
   request: CheckRequest,
   hubId: number,
   trouble: string | undefined,
-): Promise<JudgedAccount | undefined> {
+): Promise<CheckedAccount | undefined> {
   const { store, keys } = deps
-  const [account, kept, forecasts, states] = await Promise.all([
+  const [found, kept, forecasts, open] = await Promise.all([
     deps.registry.get(hubId),
     readReadings(store, keys, hubId),
     readForecasts(store, keys, hubId),
-    storedStates(store, keys, hubId),
+    openStatesOf(store, keys, hubId),
   ])
-  if (account === undefined || !LIVE_STATES.includes(account.state)) {
-    return request.hubIds.length > 0 ? judgeAbsent(hubId, account) : undefined
+  if (found === undefined || isLeaving(found)) {
+    if (request.hubIds.length === 0) return undefined
+    const reason = found === undefined ? 'there is no such account' : `it is ${found.state}`
+    const { hubDomain = '', state = null } = found ?? {}
+    const level = 'unknown'
+    return { hubId, hubDomain, state, level, ofAccount: level, isKnown: false, reason, readAt: null, series: [] }
   }
+  const account = await withPlan(deps.due, found)
+  if (kept === 'unreadable' && !account.unreadable.includes('readings')) account.unreadable.push('readings')
   const now = deps.clock.now()
-  const lost = { kind: 'token' as const, level: 'critical' as const, rule: 'token', account }
-  const isKnown =
-    openAlert(states[TOKEN_FIELD], now)?.isAcknowledged === true || silenceOf(request.silences, lost, now) !== undefined
-  if (kept === 'unreadable' || account.unreadable.length > 0) {
-    // One account with a damaged record must not hide all others.
-    return judgeAccount({ ...request, isKnown, trouble: 'its stored readings are damaged' }, account, [], now)
-  }
-  const read = kept === undefined ? [] : currentSeries(kept, forecasts, now)
+  const alerts = judgedStates(open, request.silences, now)
+  const { freshnessMs } = deps.coverage.settings
+  const freshAt = await readFreshAt(deps, hubId)
+  const { level, findings } = judgeAccount({ account, alerts, freshnessMs, freshAt }, now)
+  const own = findings.filter(({ about }) => about !== 'alerts').concat(trouble === undefined ? [] : couldNot(trouble))
+  const ofAccount = worstOf(own.map((one) => one.level))
+  const isKnown = own.every((one) => one.level !== 'unknown')
+  const states = Object.fromEntries(open.map(({ field, stored }) => [field, stored]))
+  const read = typeof kept === 'object' ? currentSeries(kept, forecasts, now) : []
   const series = withBucketSeries(read, account, { rules: request.rules, states }, now)
-  const withAlerts = series.map((one) => ({ ...one, ...openAlert(states[one.id], now) }))
-  return judgeAccount({ ...request, isKnown, trouble }, account, withAlerts, now)
+  return {
+    hubId,
+    hubDomain: account.hubDomain,
+    state: account.state,
+    level: worstOf([level, ofAccount]),
+    ofAccount,
+    isKnown,
+    reason: reasonOf(own, ofAccount),
+    readAt: iso(read.reduce((newest, { measuredAt }) => Math.max(newest, measuredAt ?? 0), 0) || null),
+    series: series.flatMap((one) => checkSeries(request, account, one, { alerts, isKnown })),
+  }
 }
 
-function openAlert(stored: string | undefined, now: number): { open: AlertLevel; isAcknowledged: boolean } | undefined {
-  const state = stored === undefined ? undefined : readableState(stored)
-  if (state === undefined || state.level === 'ok') return undefined
-  return { open: state.level, isAcknowledged: currentAcknowledgement(state, now) !== undefined }
+function couldNot(trouble: string): AccountFinding {
+  return { about: 'limits', level: 'unknown', brief: trouble, says: trouble }
+}
+
+function reasonOf(own: readonly AccountFinding[], ofAccount: CheckLevel): string | null {
+  const worst = own.find(({ level }) => level === ofAccount)
+  return ofAccount === 'ok' || worst === undefined ? null : worst.brief || worst.says
+}
+
+/** A series has the level of its open alert; nothing is known of it where its account is not, or its limit. */
+function checkSeries(
+  { rules }: CheckRequest,
+  account: PlannedAccount,
+  series: CurrentSeries,
+  { alerts, isKnown }: { alerts: readonly JudgedAlert[]; isKnown: boolean },
+): CheckedSeries[] {
+  const rule = ruleFor(rules, account, series)
+  const judged = judgeReading(rule, series)
+  if (rule === undefined || judged === 'off') return []
+  const open = alerts.find(({ field }) => field === series.id)
+  const level = isKnown ? (open?.level ?? (judged === 'unknown' ? 'unknown' : 'ok')) : 'unknown'
+  const isBreach = level === 'critical' || level === 'warning'
+  return [
+    {
+      ...seriesJson(series),
+      level,
+      rule: rule.name,
+      threshold: isBreach ? (levelOf(rule, level, series) ?? null) : null,
+      handled: isBreach && open?.isHandled === true,
+    },
+  ]
+}
+
+const LEVELS: readonly CheckLevel[] = ['critical', 'warning', 'unknown', 'ok']
+
+/** The worst level; a handled one, or none, is ok. */
+function worstOf(levels: readonly VerdictLevel[]): CheckLevel {
+  return LEVELS.find((level) => levels.includes(level)) ?? 'ok'
+}
+
+/** Worst first, by the level alone. */
+export function byLevel(a: CheckLevel, b: CheckLevel): number {
+  return LEVELS.indexOf(a) - LEVELS.indexOf(b)
 }
 
 /** Results of a check over all accounts. */
-export interface CheckCounts {
-  accounts: number
-  /** Accounts that are not ok, whichever way. */
-  notOk: number
-  /** Series that a rule watches. */
-  series: number
-  /** Series at this level that no operator has handled. */
-  critical: number
-  warning: number
-  /** Series at a level that an operator has acknowledged or silenced. */
-  handled: number
-  /** Accounts of which not all is known: no fresh reading. */
-  unknown: number
-  /** Accounts that must reconnect, and that no operator has handled. */
-  reconnect: number
-  /** Series that can't be judged because their limit is not known. */
-  withoutLimit: number
+export interface CheckTotals {
+  /** Unknown of no accounts at all: more likely the wrong place was read. */
+  status: CheckLevel
+  counts: NonNullable<CheckShape['counts']>
+  /** Accounts whose tokens have expired, and that no operator has handled. */
+  expired: number
 }
 
-export function noCounts(): CheckCounts {
-  return {
-    accounts: 0,
-    notOk: 0,
-    series: 0,
-    critical: 0,
-    warning: 0,
-    handled: 0,
-    unknown: 0,
-    reconnect: 0,
-    withoutLimit: 0,
-  }
+export function noTotals(): CheckTotals {
+  const counts = { accounts: 0, notOk: 0, series: 0, critical: 0, warning: 0 }
+  return { status: 'unknown', counts: { ...counts, handled: 0, unknown: 0, reconnect: 0, withoutLimit: 0 }, expired: 0 }
 }
 
-export function addAccount(counts: CheckCounts, { level, ofAccount, reason, series }: JudgedAccount): void {
+export function addAccount(totals: CheckTotals, { level, state, ofAccount, isKnown, series }: CheckedAccount): void {
+  const { counts } = totals
+  totals.status = counts.accounts === 0 ? level : worstOf([totals.status, level])
   counts.accounts++
   if (level !== 'ok') counts.notOk++
-  if (reason !== null) counts.unknown++
-  if (ofAccount === 'critical') counts.reconnect++
+  if (!isKnown) counts.unknown++
+  if (ofAccount === 'critical' && state === 'reauthorize') counts.reconnect++
+  if (ofAccount === 'critical' && state !== 'reauthorize') totals.expired++
   counts.series += series.length
   for (const one of series) {
     if (one.level === 'critical' || one.level === 'warning') counts[one.handled ? 'handled' : one.level]++
-    if (one.level === 'unknown' && reason === null) counts.withoutLimit++
+    if (one.level === 'unknown' && isKnown) counts.withoutLimit++
   }
-}
-
-/** The worst there is. Of no accounts at all nothing is known: more likely it was looked in the wrong place. */
-export function statusOf(counts: CheckCounts): CheckLevel {
-  return worstOf([
-    counts.critical + counts.reconnect > 0 ? 'critical' : 'ok',
-    counts.warning > 0 ? 'warning' : 'ok',
-    counts.unknown > 0 || counts.accounts === 0 ? 'unknown' : 'ok',
-  ])
 }
 
 /** Exit codes of monitoring systems. */

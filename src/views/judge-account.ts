@@ -1,204 +1,363 @@
-import type { Account } from '../accounts/account.ts'
-import type { AccountName } from '../accounts/match-account.ts'
-import type { AlertLevel } from '../alerts/alert.ts'
-import { judgeReading } from '../alerts/evaluation/evaluate.ts'
-import { type Level, levelOf, type Rule, ruleFor } from '../alerts/evaluation/rules.ts'
-import { type Silence, silenceOf } from '../alerts/silence.ts'
-import { isOfOnePair, keyOf } from '../limits/readings.ts'
-import type { Report, SeriesName } from '../limits/reports/report.ts'
-import { countOf } from '../text/format-number.ts'
+import { type Account, confirmationOf } from '../accounts/account.ts'
+import { OVERDUE_AFTER_MS } from '../accounts/due-sets.ts'
+import { POLL_FIELD, TOKEN_FIELD } from '../alerts/alert-state.ts'
+import type { AccountState } from '../redis/keys.ts'
+import { cleanText } from '../text/clean-text.ts'
+import { countOf, formatCount, formatDistance, formatSpan, spanInWords } from '../text/format-number.ts'
 import { formatMoment } from '../text/format-time.ts'
-import type { CurrentSeries } from './account-view.ts'
-import { watchText } from './poll-texts.ts'
+import { UNREADABLE_ANSWER } from '../tokens/after-failure.ts'
+import { alertCountsText } from './alert-texts.ts'
+import { countsOf } from './find-alerts.ts'
+import { gapsText, leftOutText, notAvailableText, watchText } from './poll-texts.ts'
+import { VERDICT_LEVELS, type VerdictLevel } from './shapes/account.ts'
+import type { JudgedAlert } from './silenced.ts'
 
-export type CheckLevel = 'ok' | 'warning' | 'critical' | 'unknown'
-
-export interface JudgeSettings {
-  rules: readonly Rule[]
-  /** Age from which a reading of an account is stale, ms; of a pair's: of one of so many that may take turns. */
-  staleAfter: (account: AccountName, pairs: number) => number
-  /** Reports of an account's polls, and pairs where they are known. */
-  askedOf: (account: AccountName) => { reports: readonly Report[]; pairs: readonly { from: string; to: string }[] }
-  /** In force. */
-  silences: readonly Silence[]
+/** States for people; the API keeps its own words. */
+export const STATE_NAMES: Readonly<Record<AccountState, string>> = {
+  active: 'active',
+  failing: 'failing',
+  parked: 'paused by the provider',
+  reauthorize: 'must reconnect',
+  uninstalling: 'uninstalling',
+  uninstalled: 'uninstalled',
 }
 
-/** The fields of an account that judge it. */
-export type JudgedSubject = Pick<
-  Account,
-  'hubId' | 'hubDomain' | 'state' | 'polledAt' | 'pollFailure' | 'pollBlocked' | 'refreshFailure'
->
-
-/** A series as it was last read, with the level of the alert that is open about it, and whether an operator knows of that. */
-export interface CheckedSeries extends CurrentSeries {
-  open?: AlertLevel | undefined
-  isAcknowledged?: boolean
+/** One fact about an account; texts are harmless. */
+export interface AccountFinding {
+  about: 'tokens' | 'limits' | 'alerts' | 'uninstall'
+  level: VerdictLevel
+  /** A few words for a cell of a list; '' where nothing is wrong. */
+  brief: string
+  /** Whole sentences, with their own age. */
+  says: string
 }
 
-/** A series as it was last read, with its level. */
-export interface JudgedSeries extends CurrentSeries {
-  /**
-   * Level of its reading or of its open alert, whichever is worse. `unknown`: its limit is, or its reading is too old.
-   */
-  level: CheckLevel
-  /** Name of the rule that decided. */
-  rule: string
-  /** The conditions of its level; null where no level holds. */
-  threshold: Level | null
-  /** An operator has acknowledged its alert at that level, or silenced it: it makes nothing worse. */
-  handled: boolean
+/** How an account is: the worst of its findings. */
+export interface AccountVerdict {
+  level: VerdictLevel
+  findings: AccountFinding[]
 }
 
-export interface JudgedAccount {
-  hubId: number
-  hubDomain: string
-  /** Null for an unknown account. */
-  state: Account['state'] | null
-  /** The worst there is: critical, warning, unknown, ok. A series without a known limit does not make it unknown. */
-  level: CheckLevel
-  /** Without its series: critical where it must reconnect and no operator has handled that, unknown where not all is known. */
-  ofAccount: CheckLevel
-  /** Why not all is known of it: a reading is too old, or missing. Null = all is known. May hold text from outside. */
-  reason: string | null
-  /** Moment of its last reading, ms. */
-  readAt: number | null
-  /** Series that a rule watches. */
-  series: JudgedSeries[]
+/** An account with when it is due next. */
+export interface PlannedAccount extends Account {
+  nextRefreshAt: number | null
+  nextPollAt: number | null
+  /** Next try to delete the refresh token, or the moment at which the account is forgotten. */
+  nextUninstallAt: number | null
 }
 
-/** Level of an account by its last readings, without `for`, and by its open alerts, whatever holds one open or back. */
-export function judgeAccount(
-  { trouble, isKnown = false, ...settings }: JudgeSettings & { trouble?: string | undefined; isKnown?: boolean },
-  account: JudgedSubject,
-  current: readonly CheckedSeries[],
-  now: number,
-): JudgedAccount {
-  const isStale = staleness(settings, account, current, now)
-  const series = current.flatMap((one) => judgeSeries(settings, account, one, { isStale, now }))
-  const readAt = current.reduce<number | null>((newest, { measuredAt }) => later(newest, measuredAt), null)
-  const reason = trouble ?? whyUnknown(settings, account, { current, series, readAt }, isStale)
-  const { hubId, hubDomain, state } = account
-  const breaches = series.filter((one) => isBreach(one.level) && !one.handled)
-  const ofAccount = account.state === 'reauthorize' && !isKnown ? 'critical' : reason === null ? 'ok' : 'unknown'
-  const level = worstOf([...breaches.map((one) => one.level), ofAccount])
-  return { hubId, hubDomain, state, level, ofAccount, reason, readAt, series }
+/** A report, in words, and when it was read last, ms; of one that is read pair by pair the oldest. */
+export interface ReportAge {
+  words: string
+  at: number
 }
 
-/** An account that was asked for and is unknown, or no longer known. */
-export function judgeAbsent(hubId: number, account: JudgedSubject | undefined): JudgedAccount {
-  const { hubDomain = '', state = null } = account ?? {}
-  const reason = state === null ? 'there is no such account' : `it is ${state}`
-  return { hubId, hubDomain, state, level: 'unknown', ofAccount: 'unknown', reason, readAt: null, series: [] }
+export interface JudgeFacts {
+  account: PlannedAccount
+  /** Worst first. */
+  alerts: readonly JudgedAlert[]
+  /** Moment of the last reading of each report; absent where its series were not read. */
+  readAt?: readonly ReportAge[]
+  /** Age from which a reading is stale, ms. */
+  freshnessMs: number
+  /** Moment that its age counts from, as coverage has it: later than the reading where the account is polled seldom. */
+  freshAt: number | null
 }
 
-const RANK: Readonly<Record<CheckLevel, number>> = { critical: 3, warning: 2, unknown: 1, ok: 0 }
-
-export function worstOf(levels: readonly CheckLevel[]): CheckLevel {
-  return levels.reduce((worst, level) => (RANK[level] > RANK[worst] ? level : worst), 'ok')
+/**
+ * The one judge of an account: of lists, its page, checks and the API. It depends on the stored record and the open alerts
+ * alone, so that each of these comes to the same level.
+ */
+export function judgeAccount(facts: JudgeFacts, now: number): AccountVerdict {
+  const findings = isLeaving(facts.account) ? [departure(facts.account, now)] : findingsOf(facts, now)
+  return { level: gravest(findings), findings }
 }
 
-/** Worst first, by the level alone. */
-export function byLevel(a: CheckLevel, b: CheckLevel): number {
-  return RANK[b] - RANK[a]
+function findingsOf(facts: JudgeFacts, now: number): AccountFinding[] {
+  const own = [knownTokens(facts, now), ...limits(facts, now)]
+  return [
+    ...own,
+    ...openAlerts(
+      facts.alerts,
+      own.every(({ level }) => level === 'ok'),
+    ),
+  ]
 }
 
-function isBreach(level: CheckLevel): level is AlertLevel {
-  return level === 'critical' || level === 'warning'
+/** A trouble with its tokens whose alert is handled makes nothing worse. */
+function knownTokens({ account, alerts }: JudgeFacts, now: number): AccountFinding {
+  const found = tokens(account, now)
+  const isHandled = alerts.some((alert) => alert.field === TOKEN_FIELD && alert.isHandled)
+  return isHandled && (found.level === 'critical' || found.level === 'warning') ? { ...found, level: 'handled' } : found
 }
 
-function judgeSeries(
-  settings: JudgeSettings,
-  account: JudgedSubject,
-  { open, isAcknowledged = false, ...series }: CheckedSeries,
-  { isStale, now }: { isStale: IsStale; now: number },
-): JudgedSeries[] {
-  const rule = ruleFor(settings.rules, account, series)
-  const judged = judgeReading(rule, series)
-  if (rule === undefined || judged === 'off') return []
-  const level = isStale(series.measuredAt, series) ? 'unknown' : worstOf([judged, open ?? 'ok'])
-  if (!isBreach(level)) return [{ ...series, level, rule: rule.name, threshold: null, handled: false }]
-  const alert = { kind: 'limit' as const, level, rule: rule.name, account, series }
-  const handled = (isAcknowledged && open === level) || silenceOf(settings.silences, alert, now) !== undefined
-  return [{ ...series, level, rule: rule.name, threshold: levelOf(rule, level, series) ?? null, handled }]
+function gravest(findings: readonly AccountFinding[]): VerdictLevel {
+  return VERDICT_LEVELS.find((level) => findings.some((finding) => finding.level === level)) ?? 'none'
 }
 
-function whyUnknown(
-  settings: JudgeSettings,
-  account: JudgedSubject,
-  {
-    current,
-    series,
-    readAt,
-  }: { current: readonly CurrentSeries[]; series: readonly JudgedSeries[]; readAt: number | null },
-  isStale: IsStale,
-): string | null {
-  const because = account.pollFailure === null ? '' : `: ${account.pollFailure.reason}`
-  if (account.state === 'reauthorize') {
-    return `it must reconnect: ${account.refreshFailure?.reason ?? 'its refresh token is refused'}`
+/** The trouble of an account apart from its alerts, in a few words; '' = none. */
+export function troubleOf({ findings }: AccountVerdict): string {
+  const troubles = findings.filter(({ about, brief }) => about !== 'alerts' && brief !== '')
+  return troubles.toSorted((a, b) => rankOf(a.level) - rankOf(b.level))[0]?.brief ?? ''
+}
+
+function rankOf(level: VerdictLevel): number {
+  return VERDICT_LEVELS.indexOf(level)
+}
+
+/** Reconnecting it helps: its refresh token is refused, or a permission is missing. */
+export function needsReconnect({ state, refusedSince, pollBlocked }: Account): boolean {
+  if (state === 'reauthorize') return true
+  return (state === 'active' || state === 'failing') && (refusedSince !== null || pollBlocked !== null)
+}
+
+export function confirmationText(by: number, now: number): string {
+  return `to be confirmed by ${by > now ? `${formatMoment(by)} at the latest` : 'the next attempt'}`
+}
+
+/** Nothing is refreshed or polled any more. */
+export function isLeaving({ state }: Pick<Account, 'state'>): boolean {
+  return state === 'uninstalling' || state === 'uninstalled'
+}
+
+function departure({ state, uninstall, nextUninstallAt }: PlannedAccount, now: number): AccountFinding {
+  const reason = `Reason: ${quoted(uninstall?.reason ?? 'unknown', 200)}.`
+  const about = 'uninstall'
+  if (state === 'uninstalled') {
+    const says = `Uninstalled ${distance(uninstall?.at, now)}; its refresh token is deleted. Its record and readings are deleted ${distance(uninstall?.purgeAt, now)}. ${reason}`
+    return { about, level: 'none', brief: '', says }
   }
-  if (account.pollBlocked !== null) return watchText(account) ?? null
-  if (readAt === null) return `never read${because}`
-  if (isStale(readAt)) return `${notSince(readAt)}${because}`
-  const stale = series.filter((one) => isStale(one.measuredAt, one))
-  const [oldest] = stale.map(({ measuredAt }) => measuredAt ?? 0).sort((a, b) => a - b)
-  if (oldest !== undefined) return `${countOf(stale.length, 'series', 'series')} ${notSince(oldest)}${because}`
-  return account.pollFailure !== null && lacksReport(settings, account, current) ? `not all was read${because}` : null
+  const failure = uninstall?.failure ?? null
+  if (failure === null) {
+    const says = `Nothing is refreshed or polled any more; its refresh token is being deleted at the provider. ${reason}`
+    return { about, level: 'none', brief: '', says }
+  }
+  const says = `Nothing is refreshed or polled any more. Its refresh token could not be deleted yet: ${quoted(failure)}. The next attempt is ${planned(nextUninstallAt, now)}. ${reason}`
+  return { about, level: 'warning', brief: `refresh token not deleted yet: ${quoted(failure, 120)}`, says }
 }
 
-/** True where a report that a rule is about was never read. */
-function lacksReport({ rules, askedOf }: JudgeSettings, account: JudgedSubject, current: readonly CurrentSeries[]) {
-  const { reports, pairs } = askedOf(account)
-  // One that the account's plan may lack is none that is missing.
-  const wanted = reports.flatMap(({ metrics, perPair, mayLack }): SeriesName[] =>
-    Object.entries(metrics).flatMap(([metric, { about }]) => {
-      if (perPair !== undefined) return pairs.map((pair) => ({ metric, ...pair }))
-      return about === 'account' && !mayLack ? [{ metric }] : []
-    }),
-  )
-  return wanted.some((name) => {
-    const rule = ruleFor(rules, account, name)
-    return rule !== undefined && rule.off !== true && !current.some((series) => isSame(series, name))
-  })
+function tokens(account: PlannedAccount, now: number): AccountFinding {
+  const { state, token, refreshFailure, parkedUntil } = account
+  const isOver = token.expiresAt === null || token.expiresAt <= now
+  const found = (level: VerdictLevel, brief: string, ...says: string[]): AccountFinding => {
+    return { about: 'tokens', level, brief, says: says.filter((one) => one !== '').join(' ') }
+  }
+  if (refreshFailure?.class === UNREADABLE_ANSWER) {
+    const says = `${sentence(refreshFailure.reason)} Its refresh token is not used again until an operator decides: plimsoll accounts refresh tries again.`
+    return found('critical', "the provider's answer could not be read", says, expiry(token, now))
+  }
+  if (state === 'reauthorize') return found('critical', ...refused(account, now))
+  if (state === 'parked') {
+    const why = refreshFailure === null ? '' : sentence(refreshFailure.reason)
+    const until = planned(parkedUntil, now)
+    const says = `The provider asked for a pause: the next attempt is ${until}.`
+    return found(isOver ? 'critical' : 'warning', `next attempt ${until}`, says, expiry(token, now), why)
+  }
+  const by = confirmationOf(account)
+  if (by !== undefined) {
+    const confirmed = confirmationText(by, now)
+    const why = refreshFailure?.class === 'rejected' ? ` (${quoted(refreshFailure.reason)})` : ''
+    const says = `The provider refuses its refresh token${why}, ${confirmed}. Reconnecting it helps at once.`
+    const brief = `refresh token refused, ${confirmed}`
+    return found(isOver ? 'critical' : 'warning', brief, says, expiry(token, now), nextAttempt(account, now))
+  }
+  if (state === 'failing' || refreshFailure !== null) {
+    const [brief, says] = failing(account, now)
+    return found(isOver ? 'critical' : 'warning', brief, says, expiry(token, now), nextAttempt(account, now))
+  }
+  return found(...activeTokens(account, now))
 }
 
-function isSame(a: SeriesName, b: SeriesName): boolean {
-  return a.metric === b.metric && a.from === b.from && a.to === b.to
-}
-
-/** True where a reading is too old to count: of a series, or without one of the account as a whole. */
-type IsStale = (at: number | null, series?: CurrentSeries) => boolean
-
-function staleness(
-  { staleAfter }: JudgeSettings,
-  account: AccountName,
-  current: readonly CurrentSeries[],
+function refused(
+  { token, refreshFailure, refusedSince }: PlannedAccount,
   now: number,
-): IsStale {
-  const pairs = new Set(current.filter(isOfOnePair).map(keyOf)).size
-  const [oldest, oldestOfPair] = [staleAfter(account, 0), staleAfter(account, pairs)]
-  return (at, series) => at === null || now - at > (series !== undefined && isOfOnePair(series) ? oldestOfPair : oldest)
+): [brief: string, ...says: string[]] {
+  const why = refreshFailure === null ? '' : ` (${quoted(refreshFailure.reason)})`
+  const until = 'Until it is reconnected, nothing is refreshed or polled.'
+  if (refreshFailure?.class === 'foreign') {
+    const says = `The imported token belongs to another account${why}: import its own, or reconnect it.`
+    return ['the imported token belongs to another account', says, until]
+  }
+  if (refusedSince === null) {
+    return ['refresh token refused', `The provider refuses its refresh token${why}.`, until, expiry(token, now)]
+  }
+  const says = `The provider has refused its refresh token for ${spanInWords(now - refusedSince)}${why}.`
+  return [`refresh token refused for ${formatSpan(now - refusedSince)}`, says, until, expiry(token, now)]
 }
 
-function notSince(at: number): string {
-  return `not read since ${formatMoment(at)}`
+function failing({ refreshFailure }: PlannedAccount, now: number): [brief: string, says: string] {
+  if (refreshFailure === null) return ['refresh fails', "Its tokens can't be refreshed."]
+  const { count, since, at } = refreshFailure
+  const reason = quoted(refreshFailure.reason)
+  if (count <= 1) {
+    const ago = distance(at, now)
+    return [`refresh failed ${ago}: ${reason}`, `The last refresh failed ${ago}: ${reason}.`]
+  }
+  const says = `Refreshing its tokens has failed for ${spanInWords(now - since)} (${formatCount(count)} times in a row): ${reason}.`
+  return [`refresh failing for ${formatSpan(now - since)}: ${reason}`, says]
 }
 
-function later(one: number | null, other: number | null): number | null {
-  return one === null || (other !== null && other > one) ? other : one
+function nextAttempt({ nextRefreshAt }: PlannedAccount, now: number): string {
+  if (nextRefreshAt === null) return 'No refresh is planned.'
+  const late = now - nextRefreshAt
+  return late > OVERDUE_AFTER_MS
+    ? `The next attempt is overdue by ${formatSpan(late)}.`
+    : `The next attempt is ${planned(nextRefreshAt, now)}.`
 }
 
-const CONDITIONS: Readonly<Record<string, (bound: number) => string>> = {
-  percent: (bound) => `from ${bound} %`,
-  count: (bound) => `from ${bound}`,
-  remaining: (bound) => `${bound} left`,
-  daysLeft: (bound) => `${bound} ${bound === 1 ? 'day' : 'days'} left`,
+function expiry({ expiresAt }: Account['token'], now: number): string {
+  if (expiresAt === null) return 'There is no access token.'
+  return `Its access token ${expiresAt <= now ? 'expired' : 'expires'} ${distance(expiresAt, now)}.`
 }
 
-/** The conditions of a level, in a few words; nothing where no level holds. */
-export function thresholdText(threshold: Level | null): string {
-  return Object.entries(threshold ?? {})
-    .flatMap(([condition, bound]) =>
-      bound === undefined ? [] : [CONDITIONS[condition]?.(Number(bound)) ?? `${condition} ${bound}`],
-    )
-    .join(' or ')
+/** Tokens of an account whose refreshes do not fail, as far as is known. */
+function activeTokens(
+  { token, nextRefreshAt }: PlannedAccount,
+  now: number,
+): [level: VerdictLevel, brief: string, ...says: string[]] {
+  const { obtainedAt, expiresAt } = token
+  const lateMs = nextRefreshAt === null ? 0 : now - nextRefreshAt
+  const late = `overdue by ${formatSpan(lateMs)}`
+  if (expiresAt !== null && expiresAt <= now) {
+    const ended = `access token expired ${distance(expiresAt, now)}`
+    return ['critical', ended, `Its ${ended}, and no daemon has refreshed it.`]
+  }
+  if (nextRefreshAt === null) return ['warning', 'no refresh is planned', 'No refresh is planned.', expiry(token, now)]
+  const life = obtainedAt === null || expiresAt === null ? Number.MAX_VALUE : expiresAt - obtainedAt
+  if (lateMs > Math.min(OVERDUE_AFTER_MS, life / 5))
+    return ['warning', `refresh ${late}`, `Its refresh is ${late}.`, expiry(token, now)]
+  const next = planned(nextRefreshAt, now)
+  if (obtainedAt === null || expiresAt === null)
+    return ['unknown', '', `There is no access token yet: the first refresh is ${next}.`]
+  return ['ok', '', `Tokens were refreshed ${distance(obtainedAt, now)}; next refresh ${next}.`, expiry(token, now)]
+}
+
+function limits(facts: JudgeFacts, now: number): AccountFinding[] {
+  const { unreadable, pollBlocked } = facts.account
+  const found = (level: VerdictLevel, brief: string | undefined, more = '', isTrouble = true): AccountFinding[] => {
+    if (brief === undefined) return []
+    return [{ about: 'limits', level, brief: isTrouble ? brief : '', says: `${sentence(brief)} ${more}`.trim() }]
+  }
+  const stored = unreadable.length === 0 ? undefined : `stored data is damaged: ${unreadable.join(', ')}`
+  return [
+    ...(pollBlocked?.what === 'all' ? [] : [lastPoll(facts, now)]),
+    ...(pollBlocked === null ? [] : [blocked(facts, pollBlocked, now)]),
+    // An account that is read otherwise is well: an alert opens where parts stay missing.
+    ...found('ok', gapsText(facts.account)),
+    ...found('ok', leftOutText(facts.account)),
+    ...found('ok', notAvailableText(facts.account), '', false),
+    ...found('unknown', stored, 'Its next poll puts it aside and reads all numbers again.'),
+  ]
+}
+
+function blocked(
+  { account, alerts }: JudgeFacts,
+  { since, scopes }: NonNullable<Account['pollBlocked']>,
+  now: number,
+): AccountFinding {
+  const text = watchText(account) ?? ''
+  const which = scopes.length === 0 ? 'any crm.objects.*.read permission' : 'that permission'
+  const says = `${sentence(text)} It began ${distance(since, now)}. Reconnect it with ${which}.`
+  return {
+    about: 'limits',
+    level: pollAlert(alerts)?.isHandled === false ? 'warning' : 'unknown',
+    brief: text.split(';')[0] ?? '',
+    says,
+  }
+}
+
+function lastPoll(facts: JudgeFacts, now: number): AccountFinding {
+  const { account, alerts, readAt, freshnessMs } = facts
+  const { state, polledAt, pollFailure, nextPollAt } = account
+  const read = readText(polledAt, readAt, now)
+  const isStale = isOld(facts, now)
+  const late = nextPollAt === null ? 0 : now - nextPollAt
+  const isLate = late > OVERDUE_AFTER_MS || (nextPollAt === null && state === 'active')
+  const found = (level: VerdictLevel, brief: string, says: string): AccountFinding => {
+    const isUnknown = level === 'ok' && (polledAt === null || isStale)
+    return { about: 'limits', level: isUnknown ? 'unknown' : level, brief, says }
+  }
+  if (state === 'reauthorize') return { about: 'limits', level: 'unknown', brief: '', says: `${read}.` }
+  if (pollFailure !== null) {
+    const [count, reason] = [pollFailure.count, quoted(pollFailure.reason)]
+    const lasts = spanInWords(now - pollFailure.since)
+    const says =
+      count > 1
+        ? `${formatCount(count)} polls in a row have failed for ${lasts}`
+        : `The last poll failed ${distance(pollFailure.at, now)}`
+    const level = failingLevel(isLate ? Number.POSITIVE_INFINITY : count, pollAlert(alerts))
+    return found(level, `${countOf(count, 'poll')} failed: ${reason}`, `${says}: ${reason}. ${read}.`)
+  }
+  const old = isStale ? `, older than limits.freshness (${formatSpan(freshnessMs)})` : ''
+  if (late > OVERDUE_AFTER_MS) {
+    const overdue = `overdue by ${formatSpan(late)}`
+    return found('warning', `poll ${overdue}`, `${read}${old}; the next poll is ${overdue}.`)
+  }
+  if (isLate) return found('warning', 'no poll is planned', `${read}${old}; no poll is planned.`)
+  if (isStale) return found('unknown', `last read ${distance(polledAt, now)}`, `${read}${old}.`)
+  const next = nextPollAt === null ? '' : `; next poll ${planned(nextPollAt, now)}`
+  return found('ok', '', `${read}${next}.`)
+}
+
+function pollAlert(alerts: readonly JudgedAlert[]): JudgedAlert | undefined {
+  return alerts.find(({ field }) => field === POLL_FIELD)
+}
+
+/** A single poll may fail while the reading before it is fresh, and the next one comes in time. */
+function failingLevel(count: number, alert: JudgedAlert | undefined): VerdictLevel {
+  if (alert?.isHandled) return 'handled'
+  return alert?.level ?? (count > 1 ? 'warning' : 'ok')
+}
+
+function isOld({ account: { polledAt }, freshAt, freshnessMs }: JudgeFacts, now: number): boolean {
+  return polledAt !== null && now - Math.max(polledAt, freshAt ?? 0) > freshnessMs
+}
+
+/** Reports that are so much younger than others were not read together with them. */
+const TOGETHER_MS = 60_000
+
+/** Moment at which the limits were read; where its reports were read at different times, each with its own. */
+function readText(polledAt: number | null, readAt: JudgeFacts['readAt'], now: number): string {
+  if (polledAt === null) return 'Limits have not been read yet'
+  const ages = (readAt ?? []).map(({ at }) => at)
+  if (ages.length === 0 || Math.max(...ages) - Math.min(...ages) <= TOGETHER_MS)
+    return `Limits were read ${distance(polledAt, now)}`
+  const each = (readAt ?? []).map(({ words, at }, n) => `${words} ${n === 0 ? 'were read ' : ''}${distance(at, now)}`)
+  const text = each.join(', ')
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}`
+}
+
+/** Open alerts. With another trouble, a line "no alerts" is no comfort: it is left out. */
+function openAlerts(alerts: readonly JudgedAlert[], isWell: boolean): AccountFinding[] {
+  const counts = countsOf(alerts)
+  const { critical, warning, handled } = counts
+  const found = (level: VerdictLevel, says: string): AccountFinding[] => [{ about: 'alerts', level, brief: '', says }]
+  if (alerts.length === 0) return isWell ? found('ok', 'No alert is open.') : []
+  if (critical + warning === 0) return found('handled', `${countOf(handled, 'open alert')}, acknowledged or silenced.`)
+  const level = critical > 0 ? 'critical' : 'warning'
+  const worst = alerts.find((alert) => !alert.isHandled && alert.level === level)?.title
+  const which = worst === undefined ? '' : `; worst: ${worst}`
+  return found(level, `Open alerts: ${alertCountsText(counts)}${which}.`)
+}
+
+/** `3 min ago`, `in 4 h`; what has just happened is `just now`. */
+function distance(at: number | null | undefined, now: number): string {
+  if (at == null) return 'at an unknown time'
+  return at <= now && now - at < 500 ? 'just now' : formatDistance(at - now)
+}
+
+/** The moment of planned work. */
+function planned(at: number | null, now: number): string {
+  if (at === null) return 'not planned'
+  return at <= now ? 'due now' : formatDistance(at - now)
+}
+
+/** Text from outside for the end of a sentence: it often brings a full stop. */
+function quoted(text: string, most = 300): string {
+  return cleanText(text, most).replace(/[.\s]+$/, '')
+}
+
+function sentence(text: string): string {
+  const words = quoted(text)
+  return `${words.charAt(0).toUpperCase()}${words.slice(1)}.`
 }

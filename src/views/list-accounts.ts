@@ -8,12 +8,12 @@ import type { Silence } from '../alerts/silence.ts'
 import type { DueKind } from '../redis/keys.ts'
 import { NO_ACCOUNT } from '../redis/steps.ts'
 import { chunksOf } from '../runtime/chunks-of.ts'
-import { accountVerdict, isLeaving, troubleOf } from './account-verdict.ts'
-import { accountJson, type PlannedAccount, withPlan } from './account-view.ts'
+import { accountJson, readFreshAt, withPlan } from './account-view.ts'
 import { type AlertCounts, countsOf, surveyAlerts } from './find-alerts.ts'
+import { isLeaving, judgeAccount, type PlannedAccount, troubleOf } from './judge-account.ts'
 import { readClosestLimit } from './nearest-limits.ts'
 import type { ListedAccountShape } from './shapes/account.ts'
-import { isHandledState } from './silenced.ts'
+import { judgedStates } from './silenced.ts'
 import type { ViewDeps } from './view-deps.ts'
 
 /** One line of a list of accounts: the same on the page, in the API and in the command line. */
@@ -90,11 +90,10 @@ async function rowsOf(
     accounts.map(async (found) => {
       const account = await withPlan(deps.due, found)
       const open = byAccount.get(account.hubId) ?? []
-      const marked = open.map((one) => ({ level: one.state.level, isHandled: isHandledState(one, silences, now) }))
-      const alerts = countsOf(marked)
-      // A trouble of all accounts at the token endpoint is shown once, on the status page.
-      const trouble = troubleOf(accountVerdict({ account, alerts, freshnessMs, endpoint: null }, now))
-      return { account, alerts, open, trouble }
+      const alerts = judgedStates(open, silences, now)
+      const freshAt = await readFreshAt(deps, account.hubId)
+      const trouble = troubleOf(judgeAccount({ account, alerts, freshnessMs, freshAt }, now))
+      return { account, alerts: countsOf(alerts), open, trouble }
     }),
   )
 }

@@ -1,5 +1,6 @@
 import type { Registry } from '../accounts/registry.ts'
 import { Directory, findAccount } from '../accounts/search/directory.ts'
+import type { AlertLevel } from '../alerts/alert.ts'
 import { currentAcknowledgement } from '../alerts/alert-state.ts'
 import { type OpenAlert, type OpenState, readOpenStates, silenceable } from '../alerts/open-alerts.ts'
 import { covers, isInForce, type Matcher, matchersText, type Silence, silenceOf } from '../alerts/silence.ts'
@@ -43,6 +44,22 @@ export function worstAlert<T extends Marked & Pick<OpenAlert, 'level'>>(alerts: 
 export function isHandledState(open: OpenState, silences: readonly Silence[], now: number): boolean {
   if (currentAcknowledgement(open.state, now) !== undefined) return true
   return silenceOf(silences, silenceable(open), now) !== undefined
+}
+
+/** An open alert of the account. */
+export interface JudgedAlert {
+  field: string
+  level: AlertLevel
+  /** Acknowledged or silenced: it makes nothing worse. */
+  isHandled: boolean
+  /** For people. */
+  title?: string
+}
+
+export function judgedStates(states: readonly OpenState[], silences: readonly Silence[], now: number): JudgedAlert[] {
+  return states.map((open) => {
+    return { field: open.field, level: open.state.level, isHandled: isHandledState(open, silences, now) }
+  })
 }
 
 /** How many open alerts each silence means, by its id. */

@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { encodeState, openedState } from '../../src/alerts/alert-state.ts'
 import { createKeys } from '../../src/redis/keys.ts'
 import { type Clock, systemClock } from '../../src/runtime/clock.ts'
 import { changeWatch } from '../support/changed-watch.ts'
@@ -42,7 +43,7 @@ afterAll(() => scene.close())
 
 beforeEach(async () => {
   await send(`${scene.sandbox.url}/sandbox/faults`, 'DELETE')
-  await send(`${scene.sandbox.url}/sandbox/requests`, 'DELETE')
+  await forgetRequests()
 })
 
 async function connect(hubId: number, hubDomain: string): Promise<void> {
@@ -67,7 +68,11 @@ const firstLine = ({ out }: { out: string }) => out.split('\n')[0]
 
 /** Of the sandbox, endpoint by endpoint. */
 const asked = async (): Promise<string[]> =>
-  (await journalOf(scene.sandbox.url)).map(({ endpoint }: JournalEntry) => endpoint)
+  (await journalOf(scene.sandbox.url)).slice(known).map(({ endpoint }: JournalEntry) => endpoint)
+let known = 0
+const forgetRequests = async () => {
+  known = (await journalOf(scene.sandbox.url)).length
+}
 
 describe('the exit code', () => {
   test('is 3 while nothing was read, and nobody is asked', async () => {
@@ -77,7 +82,7 @@ describe('the exit code', () => {
       'PLIMSOLL UNKNOWN - 2 of 2 accounts: 0 series at warning, 0 critical, 2 accounts without fresh reading' +
         ' | accounts=2 critical=0 warning=0 unknown=2 series=0 without_limit=0 handled=0 reconnect=0',
     )
-    expect(ran.out).toMatch(/^unknown +1 +acme\.example\.com +never read/m)
+    expect(ran.out).toMatch(/^unknown +1 +acme\.example\.com +Limits have not been read yet/m)
     expect(await asked()).toEqual([])
   })
 
@@ -149,12 +154,14 @@ describe('the exit code', () => {
     ])
   })
 
-  test('is 3 once the readings are older than limits.freshness', async () => {
-    expect(await checkAt(ahead(25 * HOUR))).toMatchObject({ code: 2 })
-    const stale = await checkAt(ahead(27 * HOUR))
-    expect(stale).toMatchObject({ code: 3, err: '' })
-    expect(stale.out).toMatch(/^unknown +2 +globex\.example\.com +not read since 20/m)
-    expect(stale.out).not.toContain('critical  2')
+  test('is 2 once access tokens have expired, whatever the readings show', async () => {
+    expect(await check(String(ACME))).toMatchObject({ code: 1 })
+    const expired = await checkAt(ahead(27 * HOUR), String(ACME))
+    expect(expired).toMatchObject({ code: 2, err: '' })
+    expect(firstLine(expired)).toMatch(
+      /^PLIMSOLL CRITICAL - .*, 1 account with expired tokens, 0 accounts without fresh reading /,
+    )
+    expect(expired.out).toMatch(/^critical +1 +acme\.example\.com +access token expired 27 h ago/m)
   })
 
   test('is 3 for an account that nobody knows, unless another one is worse', async () => {
@@ -269,7 +276,7 @@ describe('--live', () => {
 
   test('refreshes a token that is about to expire through the same door as the daemon', async () => {
     await connect(LATE, 'late.example.com')
-    await send(`${scene.sandbox.url}/sandbox/requests`, 'DELETE')
+    await forgetRequests()
     expect(await checkAt(ahead(599_000), '--live', String(LATE))).toMatchObject({ code: 0, err: '' })
     expect((await asked()).filter((endpoint) => endpoint === 'token')).toHaveLength(1)
   })
@@ -354,7 +361,8 @@ test('readings that are spoilt make their account unknown, and hide no other', a
   const keys = createKeys('plimsoll')
   await changeWatch(scene.redis.connect(), keys, HOSTILE, {}, Buffer.from('spoilt'))
   const ran = await check(String(HOSTILE), String(ACME))
-  expect(ran).toMatchObject({ code: 3, out: expect.stringMatching(/^unknown +3 .* damaged/m) })
+  // The alert of its last reading is open still.
+  expect(ran).toMatchObject({ code: 2, out: expect.stringMatching(/^unknown +3 .* damaged/m) })
   expect(ran.out).toMatch(/ accounts=2 .* series=3 /)
 })
 
@@ -365,12 +373,13 @@ test('an account that must reconnect is critical, until an operator has handled 
   const ran = await check(String(GLOBEX))
   expect(ran).toMatchObject({ code: 2, err: '' })
   expect(firstLine(ran)).toMatch(/^PLIMSOLL CRITICAL - 1 of 1 account: .*, 1 account to reconnect, .* reconnect=1$/)
-  expect(ran.out).toMatch(/^critical +2 +globex\.example\.com +it must reconnect/m)
+  expect(ran.out).toMatch(/^critical +2 +globex\.example\.com +refresh token refused/m)
   expect(JSON.parse((await check('--json', String(GLOBEX))).out)).toMatchObject({
     status: 'critical',
     exitCode: 2,
     accounts: [{ level: 'critical' }],
   })
+  await redis.hset(keys.account(GLOBEX).alerts, 'token', encodeState(openedState('critical', 'token', Date.now())))
   const silenced = ['--match', `account=${GLOBEX}`, '--match', 'kind=token', '--for', '1h', '--comment', 'known']
   expect(await command('alerts', 'silence', ...silenced)).toMatchObject({ code: 0 })
   expect(await check(String(GLOBEX))).toMatchObject({ code: 3 })

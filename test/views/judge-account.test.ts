@@ -1,260 +1,385 @@
 import { describe, expect, test } from 'vitest'
-import type { Rule } from '../../src/alerts/evaluation/rules.ts'
-import type { Silence } from '../../src/alerts/silence.ts'
-import { REPORTS } from '../../src/limits/reports/all-reports.ts'
-import type { CurrentSeries } from '../../src/views/account-view.ts'
-import { addAccount, noCounts, statusOf } from '../../src/views/check-fleet.ts'
-import {
-  type CheckedSeries,
-  type JudgedSubject,
-  type JudgeSettings,
-  judgeAbsent,
-  judgeAccount,
-} from '../../src/views/judge-account.ts'
+import { type Account, readAccount } from '../../src/accounts/account.ts'
+import { NEW_WATCH } from '../../src/limits/watch/watch.ts'
+import { type JudgeFacts, judgeAccount, STATE_NAMES, troubleOf } from '../../src/views/judge-account.ts'
+import { VERDICT_LEVELS, type VerdictLevel } from '../../src/views/shapes/account.ts'
+import type { JudgedAlert } from '../../src/views/silenced.ts'
 
-const NOW = Date.parse('2026-11-21T10:00:00.000Z')
-const HOUR = 3_600_000
-const FRESH_MS = 26 * HOUR
+const NOW = Date.parse('2026-11-21T10:00:00Z')
+const [SECOND, MINUTE, HOUR, DAY] = [1_000, 60_000, 3_600_000, 86_400_000]
 
-const RULES: Rule[] = [
-  { name: 'quiet', on: '*', match: { account: ['*.quiet.example.com'] }, off: true },
-  {
-    name: 'overall',
-    on: 'customProperties.overall',
-    recoverBelow: 10,
-    warning: { percent: 80 },
-    critical: { percent: 95, remaining: 10 },
+const WELL: JudgeFacts['account'] = {
+  ...readAccount(
+    1,
+    {
+      hubDomain: 'acme.example.com',
+      state: 'active',
+      connectedAt: String(NOW - 9 * DAY),
+      obtainedAt: String(NOW - MINUTE),
+      expiresAt: String(NOW + 29 * MINUTE),
+    },
+    { ...NEW_WATCH, polledAt: NOW - 9 * SECOND },
+  ),
+  nextRefreshAt: NOW + 15 * MINUTE,
+  nextPollAt: NOW + 14 * MINUTE,
+  nextUninstallAt: null,
+}
+const token = (more: Partial<Account['token']>) => ({ token: { ...WELL.token, ...more } })
+const refreshFailure = (count: number, more: object = {}) => ({
+  refreshFailure: {
+    count,
+    class: 'transient',
+    reason: 'it answered 500.',
+    at: NOW - 20 * SECOND,
+    since: NOW - 5 * MINUTE,
+    ...more,
   },
-  { name: 'full', on: 'associations.atLimit', warning: { count: 1 } },
+})
+const pollFailure = (count: number) => ({
+  pollFailure: { count, reason: 'associations: 502.', at: NOW - 9 * SECOND, since: NOW - 22 * MINUTE },
+})
+const blocked = (what: 'all' | 'part', scopes: string[] = []) => ({ pollBlocked: { what, since: NOW - DAY, scopes } })
+const uninstall = (more: object) => ({
+  uninstall: {
+    askedAt: NOW - HOUR,
+    reason: 'left us',
+    by: 'api' as const,
+    attempts: 1,
+    failure: null,
+    failureAt: null,
+    at: null,
+    ending: null,
+    purgeAt: null,
+    ...more,
+  },
+})
+const alert = (level: JudgedAlert['level'], isHandled = false, field = 'overall'): JudgedAlert => {
+  return { field, level, isHandled, title: 'custom properties, 960 of 1,000, opened 3 h ago' }
+}
+const handled = alert('critical', true)
+
+type Row = [
+  what: string,
+  verdict: VerdictLevel,
+  trouble: string,
+  says: string[],
+  account: Partial<JudgeFacts['account']>,
+  more?: Partial<JudgeFacts>,
 ]
 
-const NO_OUTLOOK = { daysLeft: undefined, forecast: null, forecastReason: 'not looked at' }
+const TOKENS = 'Tokens were refreshed 1 min ago; next refresh in 15 min. Its access token expires in 29 min.'
+const LIMITS = 'Limits were read 9 s ago; next poll in 14 min.'
+const EXPIRES = 'Its access token expires in 29 min.'
+const UNTIL = 'Until it is reconnected, nothing is refreshed or polled.'
 
-function account(more: Partial<JudgedSubject> = {}): JudgedSubject {
-  return {
-    hubId: 123,
-    hubDomain: 'acme.example.com',
-    state: 'active',
-    polledAt: NOW,
-    pollFailure: null,
-    pollBlocked: null,
-    refreshFailure: null,
-    ...more,
-  }
-}
-
-function overall(usage: number, limit: number | null = 1_000, measuredAt: number | null = NOW - HOUR): CurrentSeries {
-  const percent = limit === null ? null : (usage * 100) / limit
-  return { id: 'overall', metric: 'customProperties.overall', usage, limit, percent, measuredAt, ...NO_OUTLOOK }
-}
-
-function atLimit(usage: number, measuredAt = NOW - HOUR): CurrentSeries {
-  const name = { metric: 'associations.atLimit' as const, from: '0-1', to: '0-2' }
-  return { id: 'at/0-1/0-2', ...name, usage, limit: null, percent: null, measuredAt, ...NO_OUTLOOK }
-}
-
-const SETTINGS: JudgeSettings = {
-  rules: RULES,
-  silences: [],
-  staleAfter: () => FRESH_MS,
-  askedOf: () => ({ reports: REPORTS, pairs: [{ from: '0-1', to: '0-2' }] }),
-}
-
-const judge = (series: CheckedSeries[], subject = account(), trouble?: string, silences: Silence[] = []) =>
-  judgeAccount({ ...SETTINGS, silences, trouble }, subject, series, NOW)
-
-describe('a series is judged by its reading alone', () => {
-  test.each([
-    [overall(799), 'ok', null],
-    [overall(800), 'warning', { percent: 80 }],
-    [overall(949), 'warning', { percent: 80 }],
-    [overall(950), 'critical', { percent: 95, remaining: 10 }],
-    [overall(5, 15), 'critical', { percent: 95, remaining: 10 }],
-    [overall(1_200), 'critical', { percent: 95, remaining: 10 }],
-    [overall(5, null), 'unknown', null],
-    [atLimit(0), 'ok', null],
-    [atLimit(1), 'warning', { count: 1 }],
-  ])('%o is %s', (series, level, threshold) => {
-    expect(judge([series]).series).toEqual([
-      { ...series, level, threshold, rule: series.from === undefined ? 'overall' : 'full', handled: false },
-    ])
-  })
-
-  test('what no rule watches, or a rule that is off, is not looked at', () => {
-    const near: CurrentSeries = { ...atLimit(900), metric: 'associations.nearLimit' }
-    expect(judge([near, overall(1)]).series.map(({ metric }) => metric)).toEqual(['customProperties.overall'])
-    const quiet = judge([overall(1_000)], account({ hubDomain: 'x.quiet.example.com' }))
-    expect(quiet).toMatchObject({ level: 'ok', reason: null, series: [] })
-  })
-
-  test('as old as it may be it counts; a moment older it is unknown, whatever it says', () => {
-    expect(judge([overall(1_000, 1_000, NOW - FRESH_MS)])).toMatchObject({ level: 'critical', reason: null })
-    const old = judge([overall(1_000, 1_000, NOW - FRESH_MS - 1)])
-    expect(old).toMatchObject({ level: 'unknown', reason: 'not read since 2026-11-20 07:59 UTC' })
-    expect(old.series[0]).toMatchObject({ level: 'unknown', threshold: null })
-  })
-})
-
-test('an open alert counts, whatever keeps it open, where the reading is fresh', () => {
-  const open = { open: 'warning' as const }
-  expect(judge([{ ...overall(720), ...open }])).toMatchObject({
-    level: 'warning',
-    reason: null,
-    series: [{ level: 'warning', threshold: { percent: 80 } }],
-  })
-  expect(judge([{ ...overall(950), ...open }]).level).toBe('critical')
-  expect(judge([{ ...overall(5, null), ...open }]).level).toBe('warning')
-  expect(judge([{ ...overall(720, 1_000, NOW - 2 * FRESH_MS), ...open }]).level).toBe('unknown')
-})
-
-test('a reading of one of many pairs may be as old as their turns take, and that of the account may not', () => {
-  const staleAfter = (_: unknown, pairs: number) => HOUR * (1 + pairs)
-  const settings: JudgeSettings = { ...SETTINGS, askedOf: () => ({ reports: REPORTS, pairs: [] }), staleAfter }
-  const pair = (to: string, age: number) =>
-    [atLimit(0, NOW - age), { ...atLimit(0, NOW - age), metric: 'associations.fullest' as const }].map((one) => ({
-      ...one,
-      id: `${one.metric}/${to}`,
-      to,
-    }))
-  const judged = (age: number) => judgeAccount(settings, account(), [...pair('0-2', age), ...pair('0-3', HOUR)], NOW)
-  expect(judged(3 * HOUR).reason).toBeNull()
-  expect(judged(3 * HOUR + 1).reason).toContain('not read since')
-  expect(judgeAccount(settings, account(), pair('0-2', HOUR + 1), NOW).reason).toContain('not read since')
-})
-
-describe('a series whose alert an operator has handled', () => {
-  const known = (open: 'warning' | 'critical') => ({ open, isAcknowledged: true })
-  const silence = (name: 'account' | 'level', value: string): Silence => ({
-    id: 's-1',
-    matchers: [{ name, value }],
-    author: 'ann',
-    comment: '',
-    createdAt: NOW,
-    endsAt: NOW + 1,
-  })
-
-  test('makes nothing worse, and is counted by itself', () => {
-    const judged = judge([{ ...overall(990), ...known('critical') }, atLimit(1)])
-    expect(judged).toMatchObject({
-      level: 'warning',
-      series: [{ level: 'critical', handled: true }, { handled: false }],
-    })
-    const counts = noCounts()
-    addAccount(counts, judged)
-    expect(counts).toMatchObject({ notOk: 1, critical: 0, warning: 1, handled: 1 })
-    expect(statusOf(counts)).toBe('warning')
-  })
-
-  test('counts again once it is worse than what was acknowledged', () => {
-    expect(judge([{ ...overall(850), ...known('warning') }]).level).toBe('ok')
-    expect(judge([{ ...overall(990), ...known('warning') }]).level).toBe('critical')
-  })
-
-  test('may be silenced before its alert opens, at one level alone too', () => {
-    expect(judge([overall(990)], account(), undefined, [silence('account', '123')]).level).toBe('ok')
-    expect(judge([overall(990)], account(), undefined, [silence('account', '124')]).level).toBe('critical')
-    expect(judge([overall(990)], account(), undefined, [silence('level', 'warning')]).level).toBe('critical')
-  })
-
-  test('is no comfort where its reading is old', () => {
-    const old = { ...overall(990, 1_000, NOW - 2 * FRESH_MS), ...known('critical') }
-    expect(judge([old])).toMatchObject({ level: 'unknown', series: [{ level: 'unknown', handled: false }] })
-  })
-})
-
-describe('an account', () => {
-  const failing = account({ pollFailure: { count: 3, reason: 'the provider answered 503', at: NOW, since: NOW } })
-
-  test('is as bad as its worst series', () => {
-    expect(judge([overall(1), atLimit(0)]).level).toBe('ok')
-    expect(judge([overall(1), atLimit(9)]).level).toBe('warning')
-    expect(judge([overall(990), atLimit(9)]).level).toBe('critical')
-  })
-
-  test('is not unknown only because the provider gives a series no limit', () => {
-    expect(judge([overall(5, null), atLimit(0)])).toMatchObject({ level: 'ok', reason: null })
-  })
-
-  test.each([
-    ['was never read', judge([]), 'never read'],
-    ['could never be read', judge([], failing), 'never read: the provider answered 503'],
+const rows: Row[] = [
+  ['all is well', 'ok', '', [TOKENS, LIMITS, 'No alert is open.'], {}],
+  [
+    'a refresh just failed, and its state is active still',
+    'warning',
+    'refresh failed 20 s ago: it answered 500',
+    [`The last refresh failed 20 s ago: it answered 500. ${EXPIRES} The next attempt is in 15 min.`, LIMITS],
+    refreshFailure(0),
+  ],
+  [
+    'refreshes fail',
+    'warning',
+    'refresh failing for 5 min: it answered 500',
     [
-      'can no longer be read',
-      judge([overall(1, 9, NOW - 30 * HOUR)], failing),
-      'not read since 2026-11-20 04:00 UTC: the provider answered 503',
+      `Refreshing its tokens has failed for 5 minutes (6 times in a row): it answered 500. ${EXPIRES} The next attempt is in 15 min.`,
+      LIMITS,
     ],
+    { state: 'failing', ...refreshFailure(6) },
+  ],
+  [
+    'its refresh token is refused, and not confirmed yet',
+    'warning',
+    'refresh token refused, to be confirmed by 2026-11-21 10:32 UTC at the latest',
     [
-      'has one report that is too old',
-      judge([overall(1), atLimit(0, NOW - 30 * HOUR)], failing),
-      '1 series not read since 2026-11-20 04:00 UTC: the provider answered 503',
+      `The provider refuses its refresh token (it answered 500), to be confirmed by 2026-11-21 10:32 UTC at the latest. Reconnecting it helps at once. ${EXPIRES} The next attempt is in 15 min.`,
+      LIMITS,
     ],
-    ['has a report that never came', judge([overall(1)], failing), 'not all was read: the provider answered 503'],
-    ['could not be read just now', judge([overall(1), atLimit(0)], account(), 'no answer'), 'no answer'],
-    ['is nobody’s', judgeAbsent(9, undefined), 'there is no such account'],
-    ['was uninstalled', judgeAbsent(123, account({ state: 'uninstalled' })), 'it is uninstalled'],
-  ])('that %s is unknown, with the reason', (_, judged, reason) => {
-    expect(judged).toMatchObject({ level: 'unknown', reason })
-  })
+    { state: 'failing', refusedSince: NOW - MINUTE, ...refreshFailure(1, { class: 'rejected' }) },
+  ],
+  [
+    'refreshes fail, and the token has expired',
+    'critical',
+    'refresh failing for 5 min: it answered 500',
+    [
+      'Refreshing its tokens has failed for 5 minutes (6 times in a row): it answered 500. Its access token expired 2 min ago. The next attempt is in 15 min.',
+      LIMITS,
+    ],
+    { state: 'failing', ...refreshFailure(6), ...token({ expiresAt: NOW - 2 * MINUTE }) },
+  ],
+  [
+    'the provider asked for a pause',
+    'warning',
+    'next attempt in 50 min',
+    [`The provider asked for a pause: the next attempt is in 50 min. ${EXPIRES} It answered 500.`, LIMITS],
+    { state: 'parked', parkedUntil: NOW + 50 * MINUTE, ...refreshFailure(1) },
+  ],
+  [
+    'its refresh token is refused',
+    'critical',
+    'refresh token refused for 1 min',
+    [
+      `The provider has refused its refresh token for 1 minute (it answered 500). ${UNTIL} ${EXPIRES}`,
+      'Limits were read 9 s ago.',
+    ],
+    { state: 'reauthorize', refusedSince: NOW - MINUTE, ...refreshFailure(2) },
+  ],
+  [
+    'the token that was imported is of another account',
+    'critical',
+    'the imported token belongs to another account',
+    [
+      `The imported token belongs to another account (it answered 500): import its own, or reconnect it. ${UNTIL}`,
+      'Limits have not been read yet.',
+    ],
+    { state: 'reauthorize', polledAt: null, ...refreshFailure(1, { class: 'foreign' }) },
+  ],
+  [
+    'its token has expired, and nothing failed',
+    'critical',
+    'access token expired 1 min ago',
+    ['Its access token expired 1 min ago, and no daemon has refreshed it.', LIMITS],
+    token({ expiresAt: NOW - MINUTE }),
+  ],
+  [
+    'its refresh is overdue',
+    'warning',
+    'refresh overdue by 5 min',
+    [`Its refresh is overdue by 5 min. ${EXPIRES}`, LIMITS],
+    { nextRefreshAt: NOW - 5 * MINUTE },
+  ],
+  [
+    'no refresh is planned',
+    'warning',
+    'no refresh is planned',
+    [`No refresh is planned. ${EXPIRES}`, LIMITS],
+    { nextRefreshAt: null },
+  ],
+  [
+    'it was just imported',
+    'unknown',
+    '',
+    [
+      'There is no access token yet: the first refresh is due now.',
+      'Limits have not been read yet; next poll due now.',
+    ],
+    { ...token({ obtainedAt: null, expiresAt: null }), polledAt: null, nextRefreshAt: NOW, nextPollAt: NOW },
+  ],
+  [
+    'it was never read',
+    'unknown',
+    '',
+    [TOKENS, 'Limits have not been read yet; next poll in 14 min.'],
+    { polledAt: null },
+  ],
+  [
+    'a part of its polls fails',
+    'warning',
+    '22 polls failed: associations: 502',
+    [
+      TOKENS,
+      '22 polls in a row have failed for 22 minutes: associations: 502. Custom properties were read 9 s ago, associations 22 min ago.',
+    ],
+    pollFailure(22),
+    {
+      readAt: [
+        { words: 'custom properties', at: NOW - 9 * SECOND },
+        { words: 'associations', at: NOW - 22 * MINUTE },
+      ],
+    },
+  ],
+  [
+    'its last poll failed',
+    'ok',
+    '1 poll failed: associations: 502',
+    [TOKENS, 'The last poll failed 9 s ago: associations: 502. Limits were read 9 s ago.', 'No alert is open.'],
+    pollFailure(1),
+  ],
+  [
+    'its reading is old',
+    'unknown',
+    'last read 3 days ago',
+    [TOKENS, 'Limits were read 3 days ago, older than limits.freshness (26 h).'],
+    { polledAt: NOW - 3 * DAY },
+  ],
+  [
+    'its poll is overdue',
+    'warning',
+    'poll overdue by 6 min',
+    [TOKENS, 'Limits were read 9 s ago; the next poll is overdue by 6 min.'],
+    { nextPollAt: NOW - 6 * MINUTE },
+  ],
+  [
+    'no poll is planned',
+    'warning',
+    'no poll is planned',
+    [TOKENS, 'Limits were read 9 s ago; no poll is planned.'],
+    { nextPollAt: null },
+  ],
+  [
+    'nothing may be read',
+    'unknown',
+    "limits can't be read: a permission is missing",
+    [
+      TOKENS,
+      "Limits can't be read: a permission is missing; the provider asks for a.read, which may be wrong. It began 24 h ago. Reconnect it with that permission.",
+    ],
+    { polledAt: null, ...blocked('all', ['a.read']) },
+  ],
+  [
+    'a part may not be read',
+    'unknown',
+    "some limits can't be read: a permission is missing",
+    [
+      TOKENS,
+      LIMITS,
+      "Some limits can't be read: a permission is missing. It began 24 h ago. Reconnect it with any crm.objects.*.read permission.",
+    ],
+    blocked('part'),
+  ],
+  [
+    'object types are left out',
+    'ok',
+    '2 object types are not watched: more than are kept of one account, or ids that are too long',
+    [
+      TOKENS,
+      LIMITS,
+      '2 object types are not watched: more than are kept of one account, or ids that are too long.',
+      'No alert is open.',
+    ],
+    { objectTypesLeftOut: 2 },
+  ],
+  [
+    'a part of its record is unreadable',
+    'unknown',
+    'stored data is damaged: history',
+    [TOKENS, LIMITS, 'Stored data is damaged: history. Its next poll puts it aside and reads all numbers again.'],
+    { unreadable: ['history'] },
+  ],
+  [
+    'alerts are open',
+    'critical',
+    '',
+    [
+      TOKENS,
+      LIMITS,
+      'Open alerts: 2 critical, 1 warning + 4 handled; worst: custom properties, 960 of 1,000, opened 3 h ago.',
+    ],
+    {},
+    { alerts: [alert('critical'), alert('critical'), alert('warning'), handled, handled, handled, handled] },
+  ],
+  [
+    'its open alerts are handled',
+    'handled',
+    '',
+    [TOKENS, LIMITS, '4 open alerts, acknowledged or silenced.'],
+    {},
+    { alerts: [handled, handled, handled, handled] },
+  ],
+  [
+    'its refresh token is refused, and an operator has handled that',
+    'unknown',
+    'refresh token refused for 1 min',
+    [
+      `The provider has refused its refresh token for 1 minute (it answered 500). ${UNTIL} ${EXPIRES}`,
+      'Limits were read 9 s ago.',
+      '1 open alert, acknowledged or silenced.',
+    ],
+    { state: 'reauthorize', refusedSince: NOW - MINUTE, ...refreshFailure(2) },
+    { alerts: [alert('critical', true, 'token')] },
+  ],
+  [
+    'its polls fail, and the alert about that is open',
+    'warning',
+    '22 polls failed: associations: 502',
+    [
+      TOKENS,
+      '22 polls in a row have failed for 22 minutes: associations: 502. Limits were read 9 s ago.',
+      'Open alerts: 1 warning; worst: custom properties, 960 of 1,000, opened 3 h ago.',
+    ],
+    pollFailure(22),
+    { alerts: [alert('warning', false, 'poll')] },
+  ],
+  [
+    'it is being uninstalled',
+    'none',
+    '',
+    ['Nothing is refreshed or polled any more; its refresh token is being deleted at the provider. Reason: left us.'],
+    { state: 'uninstalling', ...uninstall({}) },
+  ],
+  [
+    'its refresh token can not be deleted',
+    'warning',
+    'refresh token not deleted yet: 503',
+    [
+      'Nothing is refreshed or polled any more. Its refresh token could not be deleted yet: 503. The next attempt is in 5 min. Reason: left us.',
+    ],
+    { state: 'uninstalling', nextUninstallAt: NOW + 5 * MINUTE, ...uninstall({ failure: '503', failureAt: NOW }) },
+  ],
+  [
+    'it is uninstalled, whatever failed before',
+    'none',
+    '',
+    [
+      'Uninstalled 2 days ago; its refresh token is deleted. Its record and readings are deleted in 28 days. Reason: left us.',
+    ],
+    {
+      state: 'uninstalled',
+      ...refreshFailure(3),
+      ...pollFailure(22),
+      ...uninstall({ at: NOW - 2 * DAY, ending: 'deleted', purgeAt: NOW + 28 * DAY }),
+    },
+  ],
+]
 
-  test('that must be connected again is critical, with the reason; once that is known it is unknown', () => {
-    const subject = account({ state: 'reauthorize' })
-    const reason = 'it must reconnect: its refresh token is refused'
-    expect(judge([overall(1), atLimit(0)], subject)).toMatchObject({ level: 'critical', reason })
-    const known = judgeAccount({ ...SETTINGS, isKnown: true }, subject, [overall(1)], NOW)
-    expect(known).toMatchObject({ level: 'unknown', reason })
-  })
+const judged = (account: Partial<JudgeFacts['account']>, more: Partial<JudgeFacts> = {}) => {
+  return judgeAccount(
+    { account: { ...WELL, ...account }, alerts: [], freshnessMs: 26 * HOUR, freshAt: null, ...more },
+    NOW,
+  )
+}
 
-  test('that is failing or parked is judged by its fresh reading; one whose poll missed what no rule wants, too', () => {
-    for (const state of ['failing', 'parked'] as const) {
-      expect(judge([overall(1), atLimit(0)], account({ state }))).toMatchObject({ level: 'ok', reason: null })
+describe('an account of which it is true that', () => {
+  test.each(rows)('%s is %s', (_what, level, trouble, says, account, more) => {
+    const verdict = judged(account, more)
+    expect({ level: verdict.level, trouble: troubleOf(verdict) }).toEqual({ level, trouble })
+    expect(verdict.findings.map((one) => one.says)).toEqual(says)
+  })
+})
+
+test('of several facts the worst decides, whichever two they are', () => {
+  const rank = (level: VerdictLevel) => VERDICT_LEVELS.indexOf(level)
+  const isLeaving = ([, , , , { state }]: Row) => state === 'uninstalling' || state === 'uninstalled'
+  // What is refused, or may not be read, is not polled, so that nothing but its tokens is judged.
+  const isPolled = ([, , , , { state, pollBlocked }]: Row) => state === undefined && pollBlocked?.what !== 'all'
+  const some = rows.filter((row) => !isLeaving(row) && isPolled(row))
+  for (const [one, first, , , account, more] of some) {
+    for (const [other, second, , , account2, more2] of some) {
+      if (one !== other && Object.keys(account).some((field) => field in account2)) continue
+      const { level, findings } = judged({ ...account, ...account2 }, { ...more, ...more2 })
+      const worst = VERDICT_LEVELS.find((known) => findings.some((finding) => finding.level === known))
+      expect({ one, other, level }).toEqual({ one, other, level: worst })
+      expect(rank(level), `${one}, ${other}`).toBeLessThanOrEqual(rank(second))
+      expect(level === 'ok', `${one}, ${other}`).toBe(first === 'ok' && second === 'ok')
     }
-    expect(judgeAccount({ ...SETTINGS, rules: RULES.slice(0, 2) }, failing, [overall(1)], NOW)).toMatchObject({
-      level: 'ok',
-      reason: null,
-    })
-  })
-
-  test('of which one series is critical is critical, although another one is not known', () => {
-    expect(judge([overall(990), atLimit(0, 1)])).toMatchObject({ level: 'critical', reason: expect.any(String) })
-  })
+  }
 })
 
-describe('of all accounts the worst wins', () => {
-  const ok = judge([overall(1)])
-  const warning = judge([overall(800), atLimit(1)])
-  const critical = judge([overall(990)])
-  const unknown = judge([])
-  const lost = judge([], account({ state: 'reauthorize' }))
-  const lostAndKnown = judgeAccount({ ...SETTINGS, isKnown: true }, account({ state: 'reauthorize' }), [], NOW)
-  const withoutLimit = judge([overall(5, null)])
+test('an account that is polled once in three days may have a reading of two days ago', () => {
+  const account = { polledAt: NOW - 2 * DAY, nextPollAt: NOW + DAY }
+  expect(judged(account).level).toBe('unknown')
+  expect(judged(account, { freshAt: NOW - 20 * HOUR }).level).toBe('ok')
+})
 
-  test.each([
-    [[ok, withoutLimit], 'ok'],
-    [[ok, unknown], 'unknown'],
-    [[ok, unknown, warning], 'warning'],
-    [[unknown, critical, warning, ok], 'critical'],
-    [[ok, warning, lost], 'critical'],
-    [[ok, lostAndKnown], 'unknown'],
-    [[], 'unknown'],
-  ])('%#', (accounts, status) => {
-    const counts = noCounts()
-    for (const one of accounts) addAccount(counts, one)
-    expect(statusOf(counts)).toBe(status)
-  })
-
-  test('and each is counted once', () => {
-    const counts = noCounts()
-    for (const one of [ok, warning, critical, unknown, lost, withoutLimit]) addAccount(counts, one)
-    expect(counts).toEqual({
-      accounts: 6,
-      notOk: 4,
-      series: 5,
-      critical: 1,
-      warning: 2,
-      handled: 0,
-      unknown: 2,
-      reconnect: 1,
-      withoutLimit: 1,
-    })
-  })
+test('no sentence has "since ... ago", two full stops, or a word of the API for a state', () => {
+  for (const [, , , , account, more] of rows) {
+    for (const { says, brief } of judged(account, more).findings) {
+      expect(`${says} ${brief}`).not.toMatch(/since [^.;]* ago|\.\.|parked|reauthorize/)
+    }
+  }
+  expect(Object.values(STATE_NAMES)).not.toContain('parked')
 })

@@ -13,7 +13,7 @@ import { tagNamed } from '../../operations/searches.ts'
 import { ACCOUNT_STATES, type AccountState, type DueKind } from '../../redis/keys.ts'
 import { countOf, daysLeftText, formatCount, keepUnits } from '../../text/format-number.ts'
 import { type Html, html } from '../../text/html.ts'
-import { STATE_NAMES } from '../../views/account-verdict.ts'
+import { STATE_NAMES } from '../../views/judge-account.ts'
 import {
   type AccountWithLimit,
   type ListedAccount,

@@ -1,7 +1,7 @@
 import { keepUnits } from '../../../text/format-number.ts'
 import { type Html, html } from '../../../text/html.ts'
-import { needsReconnect } from '../../../views/account-verdict.ts'
 import type { AccountView } from '../../../views/account-view.ts'
+import { needsReconnect } from '../../../views/judge-account.ts'
 import type { VerdictLevel } from '../../../views/shapes/account.ts'
 import { isHandled, worstAlert } from '../../../views/silenced.ts'
 import { alertPath } from '../parts/alert-links.ts'

@@ -4,7 +4,6 @@ import { callsParts, judgeCalls } from '../../../heartbeat/failed-calls.ts'
 import { ACCOUNT_STATES } from '../../../redis/keys.ts'
 import { countOf, formatCount, formatDistance, formatSpan } from '../../../text/format-number.ts'
 import { type Html, html } from '../../../text/html.ts'
-import { STATE_NAMES } from '../../../views/account-verdict.ts'
 import { isBroken } from '../../../views/deliveries.ts'
 import {
   areTokensOver,
@@ -16,6 +15,7 @@ import {
   shareText,
   skewText,
 } from '../../../views/fleet-health.ts'
+import { STATE_NAMES } from '../../../views/judge-account.ts'
 
 /** Figures of all accounts, one tile each. */
 export function tiles(status: FleetStatus, now: number): Html {

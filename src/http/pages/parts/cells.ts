@@ -4,8 +4,8 @@ import { cleanText } from '../../../text/clean-text.ts'
 import { formatCount, formatDistance, formatPercent } from '../../../text/format-number.ts'
 import { formatSecond, iso } from '../../../text/format-time.ts'
 import { Html, html } from '../../../text/html.ts'
-import { STATE_NAMES } from '../../../views/account-verdict.ts'
 import { accountText } from '../../../views/alert-texts.ts'
+import { STATE_NAMES } from '../../../views/judge-account.ts'
 
 /** In a cell that has nothing to show. */
 export const NONE = html`<span class="soft none">–</span>`
