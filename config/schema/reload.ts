@@ -35,11 +35,11 @@ function kept(settings: Group, inForce: Group, next: Group): Group {
 
 /** Differences of two configs, as paths of settings: `provider.clientSecret`, `thresholds[2].warning.percent`. */
 export function changedPaths(before: Config, after: Config): string[] {
-  return differences(before, after, [])
+  return differences(plain(before), plain(after), [])
 }
 
 function differences(before: unknown, after: unknown, path: Path): string[] {
-  if (isPlain(before) && isPlain(after)) {
+  if (isGroup(before) && isGroup(after)) {
     const names = new Set([...Object.keys(before), ...Object.keys(after)])
     return [...names].flatMap((name) => differences(before[name], after[name], [...path, name]))
   }
@@ -47,16 +47,7 @@ function differences(before: unknown, after: unknown, path: Path): string[] {
   if (Array.isArray(before) && Array.isArray(after) && before.length === after.length) {
     return before.flatMap((entry, index) => differences(entry, after[index], [...path, index]))
   }
-  return isSame(before, after) ? [] : [renderPath(path)]
-}
-
-function isPlain(value: unknown): value is Group {
-  return isGroup(value) && !(value instanceof Secret)
-}
-
-function isSame(before: unknown, after: unknown): boolean {
-  if (before instanceof Secret && after instanceof Secret) return before.reveal() === after.reveal()
-  return before === after
+  return before === after ? [] : [renderPath(path)]
 }
 
 /**
@@ -67,15 +58,16 @@ export function configFingerprint(config: Config, key: Buffer): string {
   const { dataDir: _, log: __, http, ...rest } = config
   const { listen: ___, brand, ...served } = http
   const { logo: ____, ...shown } = brand
-  const text = JSON.stringify(plain({ ...rest, http: { ...served, brand: shown } }))
+  const text = JSON.stringify(plain({ ...rest, http: { ...served, brand: shown } }), sorted)
   return createHmac('sha256', key).update(text).digest('hex').slice(0, 16)
 }
 
-/** Sorted keys, the same for every file; lists keep their order, which has a meaning. */
+/** Keys in the same order for every file; lists keep theirs, which has a meaning. */
+const sorted = (_: string, value: unknown) =>
+  isGroup(value) ? Object.fromEntries(Object.entries(value).sort()) : value
+
 function plain(value: unknown): unknown {
   if (value instanceof Secret) return value.reveal()
   if (Array.isArray(value)) return value.map(plain)
-  if (!isGroup(value)) return value
-  const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))
-  return Object.fromEntries(entries.map(([name, one]) => [name, plain(one)]))
+  return isGroup(value) ? Object.fromEntries(Object.entries(value).map(([name, one]) => [name, plain(one)])) : value
 }

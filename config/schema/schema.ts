@@ -116,46 +116,44 @@ export const configSchema = z.codec(settings, z.custom<Settings & { provider: { 
 /** The whole config, defaults filled in. Durations are milliseconds, percentages 0-100, shares 0-1, paths absolute. */
 export type Config = DeepReadonly<z.output<typeof configSchema>>
 
-/** Names that other settings refer to: receivers and rules in routes, tags in every `match`. Where the group that defines them is wrong, that is what has to be fixed. */
-function checkNames(given: Unchecked, report: ReportProblem): void {
-  const { receivers, tags, limits, thresholds, routes, tokens } = given
-  const names = asList(thresholds).map((rule) => asGroup(rule).name ?? asGroup(rule).on)
-  const rules = names.every((name) => typeof name === 'string') ? [...new Set([...names, ...KINDS])] : undefined
-  const check = (path: Path, used: unknown, known: readonly string[] | undefined, what: string, listed = known) => {
+/**
+ * Names that other settings refer to: receivers and rules in routes, tags in every `match`. Where the group that defines
+ * them is wrong, that is what has to be fixed.
+ */
+function checkNames({ receivers, tags, limits, thresholds, routes, tokens }: Unchecked, report: ReportProblem): void {
+  const rules = asList(thresholds).map((rule) => asGroup(rule).name ?? asGroup(rule).on)
+  const known = rules.every((name) => typeof name === 'string') ? [...new Set([...rules, ...KINDS])] : undefined
+  // Names that were given may come from the environment: only those that are the same everywhere are listed.
+  const listed = known?.filter((rule) => metricsOn(rule).length > 0 || (KINDS as readonly string[]).includes(rule))
+  const check = (path: Path, used: unknown, names: readonly string[] | undefined, what: string, shown = names) => {
     for (const [position, name] of asList(used).entries()) {
-      if (known === undefined || typeof name !== 'string' || known.includes(name)) continue
-      report([...path, position], unknownName(name, known, what, listed))
+      if (names === undefined || typeof name !== 'string' || names.includes(name)) continue
+      report([...path, position], unknownName(name, names, what, shown))
     }
   }
   for (const [index, route] of asList(routes).entries()) {
     const { to, match } = asGroup(route)
     check(['routes', index, 'to'], to, namesOf(receivers), 'no receiver has this name')
-    // Names that were given may come from the environment: only those that are the same everywhere are listed.
-    const listed = rules?.filter((rule) => metricsOn(rule).length > 0 || (KINDS as readonly string[]).includes(rule))
-    check(['routes', index, 'match', 'rule'], asGroup(match).rule, rules, 'no rule has this name', listed)
-  }
-  for (const [index, route] of asList(routes).entries()) {
-    for (const [position, name] of asList(asGroup(route).to).entries()) {
-      const { events } = asGroup(typeof name === 'string' ? asGroup(receivers)[name] : undefined)
+    check(['routes', index, 'match', 'rule'], asGroup(match).rule, known, 'no rule has this name', listed)
+    for (const [position, name] of asList(to).entries()) {
+      const { events } = asGroup(asGroup(receivers)[String(name)])
       if (events !== undefined && !asList(events).includes('alerts'))
         report(['routes', index, 'to', position], 'takes no alerts: its events have none')
     }
   }
-  const types = Object.values(asGroup(receivers)).map((receiver) => asGroup(receiver).type)
-  if (asGroup(tokens).mailInstaller === true && !types.includes('email')) {
-    report(['tokens', 'mailInstaller'], 'needs a receiver of type email: its server sends the mails')
-  }
-  const matching: [Path, unknown][] = [
+  for (const [path, items] of [
     [['thresholds'], thresholds],
     [['limits', 'accounts'], asGroup(limits).accounts],
     [['routes'], routes],
-  ]
-  for (const [path, items] of matching) {
+  ] as const) {
     for (const [index, item] of asList(items).entries()) {
       const { tag } = asGroup(asGroup(item).match)
       check([...path, index, 'match', 'tag'], tag, namesOf(tags), 'no tag has this name')
     }
   }
+  const types = Object.values(asGroup(receivers)).map((receiver) => asGroup(receiver).type)
+  if (asGroup(tokens).mailInstaller === true && !types.includes('email'))
+    report(['tokens', 'mailInstaller'], 'needs a receiver of type email: its server sends the mails')
 }
 
 const namesOf = (group: unknown) => (isGroup(group) ? Object.keys(group) : undefined)
