@@ -1,8 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { ASSOCIATIONS, CUSTOM_PROPERTIES, HUB, visit } from './visit.ts'
 
-const DATED = ['2026-03', '2026-09'].map((version) => `/crm/limits/${version}`)
-
 describe('reports', () => {
   test('of custom properties have every field of the interface', async () => {
     const { connect, read } = await visit()
@@ -47,16 +45,6 @@ describe('reports', () => {
     })
   })
 
-  test.each(DATED)('are the same under %s', async (base) => {
-    const { connect, read } = await visit()
-    const { access_token: token } = await connect()
-    for (const path of ['/custom-properties', '/associations/records/0-1/0-3']) {
-      const dated = await read(`${base}${path}`, token)
-      expect(dated.status).toBe(200)
-      expect(await dated.text()).toBe(await (await read(`/crm/v3/limits${path}`, token)).text())
-    }
-  })
-
   test('that were put are answered to the letter', async () => {
     const { connect, call, read, sandbox } = await visit()
     const { access_token: token } = await connect()
@@ -88,31 +76,6 @@ describe('who may read', () => {
       category: 'INVALID_AUTHENTICATION',
     })
   })
-
-  test('an access token used as nothing but a refresh token or the reverse: refused', async () => {
-    const { connect, read, refresh } = await visit()
-    const tokens = await connect()
-    expect((await read(CUSTOM_PROPERTIES, tokens.refresh_token)).status).toBe(401)
-    expect((await refresh(tokens.access_token)).status).toBe(400)
-  })
-
-  test.each(['oauth', 'oauth crm.schemas.contacts.read', 'crm.objects.calls.write'])(
-    'scopes "%s": 403 MISSING_SCOPES',
-    async (scopes) => {
-      const { connect, read } = await visit()
-      const { access_token: token } = await connect(HUB, scopes)
-      for (const path of [CUSTOM_PROPERTIES, ASSOCIATIONS]) {
-        const answer = await read(path, token)
-        expect(answer.status).toBe(403)
-        expect(await answer.json()).toMatchObject({
-          status: 'error',
-          category: 'MISSING_SCOPES',
-          errors: [{ context: { requiredScopes: expect.arrayContaining(['crm.objects.contacts.read']) } }],
-          links: { scopes: expect.any(String) },
-        })
-      }
-    },
-  )
 
   test.each([
     'crm.objects.calls.read',
@@ -165,47 +128,4 @@ test('a path that does not exist is a 404 in the shape of the provider', async (
     correlationId: expect.any(String),
     category: 'OBJECT_NOT_FOUND',
   })
-})
-
-const LIMITS = '/crm/v3/limits'
-
-function report(at: number, near: number): object {
-  return { limit: 10, totalRecordsAtLimit: at, totalRecordsNearLimit: near }
-}
-
-test('name the object types whose records are at or near a limit, as the reports have it', async () => {
-  const { connect, call, read } = await visit()
-  const { access_token: token } = await connect()
-  for (const [pair, totals] of [
-    ['0-1/0-2', report(0, 0)],
-    ['0-1/0-3', report(3, 0)],
-    ['0-2/0-1', report(0, 0)],
-    ['0-3/0-1', report(0, 0)],
-    ['2-9/0-1', report(0, 1)],
-    ['2-9/0-3', report(0, 0)],
-  ] as const) {
-    await call('PUT', `/sandbox/accounts/${HUB}/associations/${pair}`, totals)
-  }
-  const contacts = { objectTypeId: '0-1', singularLabel: 'Contact', pluralLabel: 'Contacts' }
-  const from = await read(`${LIMITS}/associations/records/from`, token)
-  expect(await from.json()).toEqual({
-    results: [
-      { ...contacts, hasRecordsAtLimit: true, hasRecordsNearLimit: false },
-      expect.objectContaining({ objectTypeId: '2-9', hasRecordsAtLimit: false, hasRecordsNearLimit: true }),
-    ],
-  })
-  const fromContacts = await read(`${LIMITS}/associations/records/0-1/to`, token)
-  expect(await fromContacts.json()).toEqual({
-    results: [
-      {
-        objectTypeId: '0-3',
-        singularLabel: 'Deal',
-        pluralLabel: 'Deals',
-        hasRecordsAtLimit: true,
-        hasRecordsNearLimit: false,
-      },
-    ],
-  })
-  const fromCompanies = await read('/crm/limits/2026-03/associations/records/0-2/to', token)
-  expect(await fromCompanies.json()).toEqual({ results: [] })
 })

@@ -3,7 +3,15 @@ import { HUB, type Visit, visit } from './visit.ts'
 
 const BASES = ['/crm/v3/limits', '/crm/limits/2026-03', '/crm/limits/2026-09']
 const SCOPES = 'oauth crm.objects.contacts.read crm.schemas.custom.read'
-const PATHS = ['/associations/labels', '/calculated-properties', '/custom-object-types', '/pipelines', '/records']
+const PATHS = [
+  '/custom-properties',
+  '/associations/records/0-1/0-2',
+  '/associations/labels',
+  '/calculated-properties',
+  '/custom-object-types',
+  '/pipelines',
+  '/records',
+]
 
 const number = expect.any(Number)
 const text = expect.any(String)
@@ -247,8 +255,11 @@ test('each has a name in the journal, which faults go by', async () => {
   await call('POST', '/sandbox/faults', { endpoint: 'records', hubId: HUB, status: 403, times: 1 })
   const statuses = []
   for (const path of [...PATHS, '/records']) statuses.push((await read(`/crm/v3/limits${path}`, token)).status)
-  expect(statuses).toEqual([200, 200, 200, 200, 403, 200])
-  const names = 'associationLabels calculatedProperties customObjectTypes pipelines records records'.split(' ')
+  expect(statuses).toEqual([200, 200, 200, 200, 200, 200, 403, 200])
+  const names =
+    'customProperties associations associationLabels calculatedProperties customObjectTypes pipelines records records'.split(
+      ' ',
+    )
   const entries = (await journal(`?hubId=${HUB}`)).filter(({ method }) => method === 'GET')
   expect(entries.map(({ endpoint }) => endpoint)).toEqual(names)
 })

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { CLIENT, HUB, metadataPath, REDIRECT_URI, refreshTokenPath, SCOPES, type Tokens, visit } from './visit.ts'
+import { CLIENT, HUB, metadataPath, REDIRECT_URI, SCOPES, visit } from './visit.ts'
 
 describe('exchanging a code', () => {
   test('answers the four fields of a token response', async () => {
@@ -103,31 +103,6 @@ describe('metadata', () => {
       },
     })
   })
-
-  test('of a refresh token names its account', async () => {
-    const { connect, call } = await visit()
-    const { refresh_token: token } = await connect()
-    const answer = await call('GET', refreshTokenPath(token))
-    expect(await answer.json()).toMatchObject({
-      token,
-      hub_id: HUB,
-      client_id: CLIENT.client_id,
-      token_type: 'refresh',
-    })
-    expect((await call('GET', refreshTokenPath('nobody'))).status).toBe(404)
-  })
-})
-
-describe('deleting a refresh token', () => {
-  test('answers 204 without a body, then 404', async () => {
-    const { connect, call, refresh } = await visit()
-    const { refresh_token: token } = await connect()
-    const answer = await call('DELETE', refreshTokenPath(token))
-    expect(answer.status).toBe(204)
-    expect(await answer.text()).toBe('')
-    expect((await call('DELETE', refreshTokenPath(token))).status).toBe(404)
-    expect(await (await refresh(token)).json()).toMatchObject({ status: 'BAD_REFRESH_TOKEN' })
-  })
 })
 
 test('two approvals of one account give two refresh tokens that both live', async () => {
@@ -136,18 +111,6 @@ test('two approvals of one account give two refresh tokens that both live', asyn
   expect(first.refresh_token).not.toBe(second.refresh_token)
   expect((await refresh(first.refresh_token)).status).toBe(200)
   expect((await refresh(second.refresh_token)).status).toBe(200)
-})
-
-test.each(['2026-03', '2026-09'])('%s exchanges and refreshes, and says whose tokens they are', async (version) => {
-  const { approve, form } = await visit()
-  const path = `/oauth/${version}/token`
-  const code = await approve()
-  const answer = await form(path, { grant_type: 'authorization_code', code, redirect_uri: REDIRECT_URI })
-  const tokens = (await answer.json()) as Tokens
-  const whose = { hub_id: HUB, user_id: expect.any(Number), scopes: SCOPES.split(' '), token_use: 'access_token' }
-  expect(tokens).toMatchObject({ ...whose, token_type: 'bearer', expires_in: 1800 })
-  const refreshed = await form(path, { grant_type: 'refresh_token', refresh_token: tokens.refresh_token })
-  expect(await refreshed.json()).toMatchObject({ ...whose, refresh_token: tokens.refresh_token })
 })
 
 test('introspection tells what an access token and a refresh token are', async () => {
