@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { type Answer, json, noContent, send, textOf } from './answer.ts'
 import { faultShape } from './faults.ts'
 import { fields, wholeFrom } from './fields.ts'
+import type { JournalEntry } from './journal.ts'
 import { hooksPage, inboxPage, wantsPage } from './pages.ts'
 import type { SandboxParts } from './provider-route.ts'
 import { rateShape, SlidingWindow } from './rate.ts'
@@ -147,9 +148,16 @@ function serveTokens(server: FastifyInstance, { world }: SandboxParts): void {
 
 function serveArrivals(server: FastifyInstance, { journal, mails, hooks }: SandboxParts): void {
   serve(server, 'GET', '/sandbox/requests', (request) => {
-    const { endpoint } = request.query as Record<string, string>
-    const answered = journal.all().filter(({ status }) => status !== undefined)
-    return json(200, endpoint === undefined ? answered : answered.filter((entry) => entry.endpoint === endpoint))
+    const { endpoint, hubId } = request.query as Record<string, string>
+    const isWanted = (entry: JournalEntry) =>
+      entry.status !== undefined &&
+      (endpoint === undefined || entry.endpoint === endpoint) &&
+      (hubId === undefined || entry.hubId === Number(hubId))
+    return json(200, journal.all().filter(isWanted))
+  })
+  serve(server, 'DELETE', '/sandbox/requests', () => {
+    journal.clear()
+    return noContent()
   })
   serve(server, 'GET', '/sandbox/inbox', (request) =>
     wantsPage(request) ? inboxPage(mails.all()) : json(200, mails.all()),

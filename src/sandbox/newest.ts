@@ -20,6 +20,11 @@ export class Newest<T> {
     this.#characters = this.#entries.reduce((sum, kept) => sum + this.#charactersOf(kept), 0)
   }
 
+  clear(): void {
+    this.#entries = []
+    this.#characters = 0
+  }
+
   all(): readonly T[] {
     return this.#entries
   }

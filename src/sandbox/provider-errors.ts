@@ -90,26 +90,17 @@ export const tokenOfWrongFormat = (): Answer =>
 
 export const pathNotFound = (): Answer => crmError(404, 'OBJECT_NOT_FOUND', 'resource not found')
 
-export const badUrl = (): Answer => crmError(400, 'VALIDATION_ERROR', 'the URL is malformed')
+export const rateLimited = (hubId: number | null): Answer => {
+  const groupName = `publicapi:public-api-calls-per-ten-seconds:${hubId ?? 0}`
+  return tooManyCalls('You have reached your ten_secondly_rolling limit.', 'TEN_SECONDLY_ROLLING', { groupName })
+}
 
-export const rateLimited = (hubId: number | null): Answer =>
-  json(429, {
-    status: 'error',
-    message: 'You have reached your ten_secondly_rolling limit.',
-    errorType: 'RATE_LIMIT',
-    correlationId: randomUUID(),
-    policyName: 'TEN_SECONDLY_ROLLING',
-    groupName: `publicapi:public-api-calls-per-ten-seconds:${hubId ?? 0}`,
-  })
+export const tokenRateLimited = (): Answer => tooManyCalls('You have reached your rate limit.', 'SECONDLY', {})
 
-export const tokenRateLimited = (): Answer =>
-  json(429, {
-    status: 'error',
-    message: 'You have reached your rate limit.',
-    errorType: 'RATE_LIMIT',
-    correlationId: randomUUID(),
-    policyName: 'SECONDLY',
-  })
+function tooManyCalls(message: string, policyName: string, more: object): Answer {
+  const correlationId = randomUUID()
+  return json(429, { status: 'error', message, errorType: 'RATE_LIMIT', correlationId, policyName, ...more })
+}
 
 const MESSAGES: Record<number, readonly [category: string, message: string]> = {
   400: ['VALIDATION_ERROR', 'Invalid input JSON'],

@@ -40,6 +40,8 @@ export const ASSOCIATIONS = {
   body: (moment, _counts, { from = '', to = '' }) => associationReport(moment, from, to),
 } as const satisfies Report<string>
 
+const RECORD_LIMITS = { '0-1': 15_000_000, '0-2': 15_000_000, '0-3': 15_000_000, '0-5': 15_000_000 }
+
 /** Another report of the provider is a row here. */
 const ROWS = [
   ASSOCIATIONS,
@@ -77,13 +79,7 @@ const ROWS = [
   {
     name: 'records',
     path: '/records',
-    counts: (moment) =>
-      withCustomTypes(
-        moment,
-        'records',
-        { '0-1': 15_000_000, '0-2': 15_000_000, '0-3': 15_000_000, '0-5': 15_000_000 },
-        1_500_000,
-      ),
+    counts: (moment) => withCustomTypes(moment, 'records', RECORD_LIMITS, 1_500_000),
     body: typesByOrigin,
   },
 ] as const satisfies readonly Report<string>[]

@@ -12,7 +12,7 @@ import { serveLimits } from './limits-api.ts'
 import { Newest } from './newest.ts'
 import { serveOAuth } from './oauth.ts'
 import { page } from './pages.ts'
-import { badUrl, pathNotFound } from './provider-errors.ts'
+import { pathNotFound } from './provider-errors.ts'
 import { type SandboxParts, timeNow } from './provider-route.ts'
 import type { Scenario } from './scenario.ts'
 import { World } from './world.ts'
@@ -92,7 +92,6 @@ function httpServer(parts: SandboxParts): FastifyInstance {
     exposeHeadRoutes: false,
     forceCloseConnections: true,
     routerOptions: { maxParamLength: LONGEST_PATH_PARAMETER },
-    frameworkErrors: (_error, _request, reply) => send(reply, badUrl()),
   })
   // Bodies are read where they are used: the content type that a client declares is part of the check there.
   server.removeAllContentTypeParsers()

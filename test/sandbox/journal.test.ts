@@ -37,6 +37,19 @@ test('lists every request to the provider, oldest first', async () => {
   ])
 })
 
+test('can be narrowed by endpoint and account, and emptied', async () => {
+  const { connect, read, journal, call } = await visit()
+  const [mine, other] = [await connect(HUB), await connect(HUB + 1)]
+  await read(CUSTOM_PROPERTIES, mine.access_token)
+  await read(CUSTOM_PROPERTIES, other.access_token)
+  expect(await journal('?endpoint=token')).toHaveLength(2)
+  expect(await journal(`?endpoint=customProperties&hubId=${HUB + 1}`)).toEqual([
+    expect.objectContaining({ hubId: HUB + 1, endpoint: 'customProperties' }),
+  ])
+  expect((await call('DELETE', '/sandbox/requests')).status).toBe(204)
+  expect(await journal()).toEqual([])
+})
+
 test('knows whose a refused refresh token was', async () => {
   const { connect, refresh, call, journal } = await visit({ rotateRefreshTokens: true })
   const tokens = await connect()
