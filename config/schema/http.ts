@@ -60,13 +60,8 @@ export const http = related(
     })
       .exactOptional()
       .describe('What pages, API and metrics ask for. Default: made at the first start, in dataDir/admin-token.'),
-    metrics: z
-      .enum(['token', 'open'])
-      .prefault('token')
-      .describe('Who may read /metrics: clients with a token, or any.'),
-    trustedUserHeader: headerName()
-      .exactOptional()
-      .describe('Single sign-on: the header in which a proxy names the person who is signed in there.'),
+    metrics: z.enum(['token', 'open']).prefault('token').describe('Who may read /metrics: any, or with a token.'),
+    trustedUserHeader: headerName().exactOptional().describe('Single sign-on: in it a proxy names the person.'),
     trustedProxies: z
       .array(
         plainText(/^\S+$/, 'must be an address or a network').superRefine((text, context) => {
@@ -77,9 +72,7 @@ export const http = related(
       .min(1, 'must have at least one entry, or be left out')
       .exactOptional()
       .describe('Addresses or networks of the proxies that set it; from others the header is ignored.'),
-    trustedGroupsHeader: headerName()
-      .exactOptional()
-      .describe('The header with the groups of that person. Without it each person may do all but get tokens.'),
+    trustedGroupsHeader: headerName().exactOptional().describe('The header with the groups of that person.'),
     trustedGroupsSeparator: z
       .enum([',', '|', ';'], 'must be one of , | ;')
       .exactOptional()
@@ -108,7 +101,7 @@ export const http = related(
       .describe('Where customers go after an install, with hubId, outcome, until and signature as parameters.'),
     afterInstallSecret: secret({ fault: longEnough })
       .exactOptional()
-      .describe('Signs them. Default: the clientSecret.'),
+      .describe('Signs them; default: the clientSecret.'),
     insecure: toggle().prefault(false).describe('Allows http:// for hosts other than this machine.'),
   }),
   (given, report) => {

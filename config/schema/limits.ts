@@ -68,12 +68,8 @@ export const limits = related(
     accounts: pollOverrides.prefault([]).describe('Other settings for some accounts: the first that matches decides.'),
     associations: associationPairs.prefault([]).describe('Ordered pairs of object types to poll; auto: all pairs.'),
     pairsPerPoll: wholeNumber(1, 1_000).prefault(20).describe('With `associations: auto`: the most pairs of one poll.'),
-    alertAfter: duration({ min: '1s', max: '365d' })
-      .prefault('30m')
-      .describe('How long polls of an account must fail before an alert; at least twice its `every`.'),
-    freshness: duration({ min: '1m', max: '365d' })
-      .prefault('26h')
-      .describe('Age from which the newest reading of an account is stale; at least twice its `every`.'),
+    alertAfter: duration({ min: '1s', max: '365d' }).prefault('30m').describe('How long polls fail before an alert.'),
+    freshness: duration({ min: '1m', max: '365d' }).prefault('26h').describe('Age from which a reading is stale.'),
     coverage: share({ most: 100 }).prefault('95%').describe('Below this share of fresh accounts there is an alert.'),
     history: z
       .strictObject({
@@ -84,10 +80,7 @@ export const limits = related(
       })
       .prefault({})
       .describe('How long readings are kept, at which detail. Each account is thinned out once a day.'),
-    records: z
-      .enum(['full', 'ids', 'none'])
-      .prefault('full')
-      .describe('What is kept and shown of records near a limit. ids: no label; none: how many there are.'),
+    records: z.enum(['full', 'ids', 'none']).prefault('full').describe('What is kept of records near a limit.'),
   }),
   checkReports,
 ).describe('What is polled, and how long it is kept.')

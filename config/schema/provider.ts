@@ -18,10 +18,7 @@ const failedCalls = related(
 
 export const provider = related(
   z.strictObject({
-    api: z
-      .enum(DIALECT_NAMES)
-      .prefault('2026-09')
-      .describe('API version to use. Each has an end date, which is named from 90 days before.'),
+    api: z.enum(DIALECT_NAMES).prefault('2026-09').describe('API version; its end is named from 90 days before.'),
     baseUrl: webAddress().prefault('https://api.hubapi.com').describe("Where the provider's API is."),
     installUrl: webAddress({ strip: false })
       .prefault('https://app.hubspot.com/oauth/authorize')

@@ -6,9 +6,7 @@ const redisHosts = () => z.array(hostPort()).min(1, 'must have at least one host
 
 export const redis = related(
   z.strictObject({
-    url: secretAddress(['redis', 'rediss'])
-      .exactOptional()
-      .describe('One server: redis://user:password@host:6379/0, rediss:// with TLS.'),
+    url: secretAddress(['redis', 'rediss']).exactOptional().describe('One server: redis://user:password@host:6379/0.'),
     sentinels: redisHosts().exactOptional().describe('host:port of the sentinels that know the master `name`.'),
     name: plainText().exactOptional().describe('What the sentinels call the master.'),
     cluster: redisHosts().exactOptional().describe('host:port of some nodes of a Redis cluster.'),

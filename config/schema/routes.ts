@@ -31,9 +31,7 @@ const match = z
   .strictObject({
     level: oneOrMany(z.enum(LEVELS)).exactOptional().describe('Levels of the alert.'),
     kind: oneOrMany(z.enum(KINDS)).exactOptional().describe('Kinds of the alert.'),
-    rule: oneOrMany(ruleNameText())
-      .exactOptional()
-      .describe('Names of threshold rules; for other kinds the kind itself.'),
+    rule: oneOrMany(ruleNameText()).exactOptional().describe('Names of threshold rules, or other kinds.'),
     ...accountMatch(),
   })
   .describe('What the route is for. All conditions must match; without any the route takes everything.')
@@ -44,9 +42,7 @@ const route = z.strictObject({
     .array(plainText())
     .min(1, 'must name at least one receiver')
     .describe('Names of the receivers that get what the route takes.'),
-  quiet: quietHours()
-    .exactOptional()
-    .describe('When alerts are held back; those that still fire afterwards are sent then. One or a list.'),
+  quiet: quietHours().exactOptional().describe('When alerts are held back; one or a list.'),
 })
 
 export const routes = z.array(route).min(1, 'must have at least one route')
