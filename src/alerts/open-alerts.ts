@@ -6,12 +6,13 @@ import type { Keys } from '../redis/keys.ts'
 import { unlessOfOtherType } from '../redis/other-type.ts'
 import { NO_ACCOUNT } from '../redis/steps.ts'
 import { defined } from '../runtime/defined.ts'
+import { isoOf } from '../text/format-time.ts'
 import { type AlertKind, type AlertLevel, byConsequence, type Ranked } from './alert.ts'
 import { type Acknowledged, alertId, kindOf, readableState, type SeriesState } from './alert-state.ts'
 import { sentBucket } from './evaluation/judge-bucket.ts'
 import type { Silenceable } from './silence.ts'
 
-/** An alert that is open now, with the number as it was last read. */
+/** An alert that is open now, with the number as it was last read, as programs are given it. */
 export interface OpenAlert {
   /** The alert's own. */
   id: string
@@ -31,10 +32,10 @@ export interface OpenAlert {
   percent?: number
   /** Until the limit, by the forecast of the last message. */
   daysLeft?: number
-  /** ms */
-  since: number
+  /** ISO 8601 */
+  since: string
   /** Acknowledgement in force: until its end the alert is sent only if it gets worse. */
-  acknowledged?: Pick<Acknowledged, 'at' | 'by' | 'comment' | 'until'>
+  acknowledged?: { at: string; by: string; comment?: string; until: string }
   /** The id of the silence that it is under. */
   silencedBy?: string
 }
@@ -46,17 +47,13 @@ export async function readOpenAlerts(
   hubIds: readonly number[],
   isWanted: (open: OpenState) => boolean = () => true,
 ): Promise<OpenAlert[]> {
-  const all = await Promise.all(hubIds.map((hubId) => openAlertsOf(store, keys, hubId, isWanted)))
-  return all
-    .flat()
-    .sort((a, b) => byConsequence(a.ranked, b.ranked))
-    .map(({ open }) => open)
-}
-
-async function openAlertsOf(store: Store, keys: Keys, hubId: number, isWanted: (open: OpenState) => boolean) {
-  const [states, readings] = await Promise.all([openStatesOf(store, keys, hubId), readReadings(store, keys, hubId)])
-  const numbers = seriesById(readings === 'unreadable' ? undefined : readings)
-  return states.filter(isWanted).map((state) => ({ ranked: rankedState(state), open: openAlert(state, numbers) }))
+  const read = async (hubId: number) => {
+    const [states, kept] = await Promise.all([openStatesOf(store, keys, hubId), readReadings(store, keys, hubId)])
+    const numbers = seriesById(kept === 'unreadable' ? undefined : kept)
+    return states.filter(isWanted).map((state) => ({ ranked: rankedState(state), open: openAlert(state, numbers) }))
+  }
+  const all = (await Promise.all(hubIds.map(read))).flat()
+  return all.sort((a, b) => byConsequence(a.ranked, b.ranked)).map(({ open }) => open)
 }
 
 /** By the last message: a list that is ordered by each new reading would move under the reader's hands. */
@@ -86,7 +83,7 @@ function openAlert(
     level: state.level,
     rule: state.rule,
     field,
-    since: state.since,
+    since: isoOf(state.since),
     ...(hubId === NO_ACCOUNT ? { hubId: null } : { hubId, hubDomain }),
     ...defined({
       cause: state.cause,
@@ -100,8 +97,9 @@ function openAlert(
   }
 }
 
-function acknowledgementOf({ at, by, comment, until }: Acknowledged): OpenAlert['acknowledged'] & object {
-  return { at, by, until, ...defined({ comment }) }
+export function acknowledgementOf(given: Acknowledged): OpenAlert['acknowledged'] & object {
+  const { at, by, comment, until } = given
+  return { at: isoOf(at), by, ...defined({ comment }), until: isoOf(until) }
 }
 
 /** An alert that is open, without the numbers of its last reading. */

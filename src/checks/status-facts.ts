@@ -2,13 +2,13 @@ import { confirmationOf } from '../accounts/account.ts'
 import { OVERDUE_AFTER_MS } from '../accounts/due-sets.ts'
 import { type AlertLevel, byConsequence, UNINSTALL_RULE } from '../alerts/alert.ts'
 import { TOKEN_FIELD } from '../alerts/alert-state.ts'
-import { type OpenState, rankedState, readOpenAlerts } from '../alerts/open-alerts.ts'
+import { type OpenAlert, type OpenState, rankedState, readOpenAlerts } from '../alerts/open-alerts.ts'
 import { readNewFleet } from '../limits/coverage.ts'
 import type { AccountState, DueKind } from '../redis/keys.ts'
 import { unlessOfOtherType } from '../redis/other-type.ts'
 import { NO_ACCOUNT } from '../redis/steps.ts'
 import { iso } from '../text/format-time.ts'
-import { accountAlertsJson, findAlerts, type TimedAlert, timedAlert } from '../views/find-alerts.ts'
+import { findAlerts } from '../views/find-alerts.ts'
 import type { FleetStatusShape } from '../views/shapes/fleet-status.ts'
 import type { ViewDeps } from '../views/view-deps.ts'
 import { type FleetFacts, type FleetSources, readFleetFacts } from './facts.ts'
@@ -32,7 +32,7 @@ export interface StatusFacts
     Pick<FleetStatusShape, 'accounts' | 'tokens' | 'polls' | 'uninstalls' | 'alerts'> {
   groups: Readonly<Record<Group, AccountGroup>>
   /** The worst alert of each level that is named by nothing but its alert. */
-  unnamed: Partial<Record<AlertLevel, TimedAlert>>
+  unnamed: Partial<Record<AlertLevel, OpenAlert>>
 }
 
 /** Sources of the verdict. */
@@ -143,12 +143,12 @@ async function alertFacts(deps: StatusSources, now: number) {
   }
   const search = { silences: await deps.silences.active(now), mark: 'active' as const, visit }
   // Each of the worst alerts is of one of as many accounts.
-  const page = { accounts: WORST_ALERTS, alerts: Number.POSITIVE_INFINITY }
+  const page = { accounts: WORST_ALERTS, alerts: Number.POSITIVE_INFINITY, ofAccount: MOST_OF_ONE }
   const { counts, accounts, alerts } = await findAlerts(deps, search, page, now)
   const unnamed = await Promise.all(
     Object.entries(worst).map(async ([level, { hubId, field }]) => {
       const [alert] = await readOpenAlerts(deps.store, deps.keys, [hubId], (open) => open.field === field)
-      return alert === undefined ? [] : [[level, timedAlert(alert)] as const]
+      return alert === undefined ? [] : [[level, alert] as const]
     }),
   )
   return {
@@ -157,8 +157,8 @@ async function alertFacts(deps: StatusSources, now: number) {
     unnamed: Object.fromEntries(unnamed.flat()) as StatusFacts['unnamed'],
     status: {
       ...counts,
-      worst: alerts.slice(0, WORST_ALERTS).map(timedAlert),
-      accounts: accounts.slice(0, WORST_ACCOUNTS).map((account) => accountAlertsJson(account, MOST_OF_ONE)),
+      worst: alerts.slice(0, WORST_ALERTS),
+      accounts: accounts.slice(0, WORST_ACCOUNTS),
     },
   }
 }

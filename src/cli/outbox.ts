@@ -3,9 +3,8 @@ import { readOpenIds } from '../alerts/open-alerts.ts'
 import { momentCell } from '../text/cells.ts'
 import { countOf } from '../text/format-number.ts'
 import type { Fact } from '../text/shown.ts'
-import { outboxJson } from '../views/outbox-balance.ts'
 import type { OutboxProofShape } from '../views/shapes/delivery.ts'
-import { type OutboxProof, verifyOutbox } from '../views/verify-outbox.ts'
+import { verifyOutbox } from '../views/verify-outbox.ts'
 import type { CommonOptions } from './arguments.ts'
 import { ExitCode, type Io, printJson } from './io.ts'
 import { showProgress } from './progress.ts'
@@ -25,16 +24,12 @@ export async function verify(io: Io, options: CommonOptions): Promise<void> {
     const readOpen = async () => readOpenIds(store, keys, await registry.alerting())
     return verifyOutbox({ ...deps, readOpen }).finally(progress.end)
   })
-  if (options.json === true) printJson(io, 'outbox verify', jsonOf(proof))
+  if (options.json === true) printJson(io, 'outbox verify', proof)
   else printFacts(io, factsOf(proof))
   if (!proof.balanced) throw new ExitCode(1)
 }
 
-function jsonOf({ balanced, open, waits, missing, unresolved, ...balance }: OutboxProof): OutboxProofShape {
-  return { ...outboxJson(balance), balanced, open, waits, missing, unresolved }
-}
-
-function factsOf(proof: OutboxProof): Fact[] {
+function factsOf(proof: OutboxProofShape): Fact[] {
   const { open, waits, inOutbox, waiting, deliveries, dead, balanced, oldestPendingAt, missing, unresolved } = proof
   const places = [
     [inOutbox, 'new'],
@@ -58,7 +53,7 @@ const DEAD_WAY_OUT = 'plimsoll alerts log shows why; plimsoll outbox replay --si
 const MISSING_WAY_OUT =
   'was Redis restored, or did it lose writes? plimsoll alerts list shows what still fires: it is sent again after alerts.repeatEvery'
 
-type Of = OutboxProof['missing'][number]
+type Of = OutboxProofShape['missing'][number]
 
 function missingText({ receiver, alert }: Of): string {
   return `${receiver} was sent alert ${alert}, which is open, and does not know of it`
@@ -68,6 +63,6 @@ function unresolvedText({ receiver, alert }: Of): string {
   return `${receiver} was sent alert ${alert} as firing; it is over, and no end is on its way`
 }
 
-function waitsText({ receiver, alert, why }: OutboxProof['waits'][number]): string {
+function waitsText({ receiver, alert, why }: OutboxProofShape['waits'][number]): string {
   return `${receiver} does not know of alert ${alert} yet: ${why}`
 }

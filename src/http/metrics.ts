@@ -102,7 +102,7 @@ const OUTBOX_PARTS = {
 function registerOutboxGauges(deps: WebDeps): void {
   const { metrics, deliveries, clock } = deps
   const balance = sharedRead(() => readOutboxBalance(deps, clock.now()))
-  const secondsSince = (at: number | null) => (at === null ? 0 : Math.max(0, clock.now() - at) / 1_000)
+  const secondsSince = (at: string | null) => (at === null ? 0 : Math.max(0, clock.now() - Date.parse(at)) / 1_000)
 
   for (const part of ['pending', 'dead'] as const) {
     value(metrics, `outbox_${part}`, OUTBOX_PARTS[part], async () => (await balance())[part])

@@ -1,7 +1,7 @@
+import { acknowledgementOf } from '../alerts/open-alerts.ts'
 import { LONGEST_AUTHOR, LONGEST_COMMENT } from '../alerts/silence.ts'
 import { cleanText } from '../text/clean-text.ts'
 import { formatMoment } from '../text/format-time.ts'
-import { timedAcknowledgement } from '../views/find-alerts.ts'
 import { AcknowledgedShape } from '../views/shapes/alert.ts'
 import { textField } from './field.ts'
 import { ALERT, alertNamed, idsOf, justClosed, whoseAlert } from './one-alert.ts'
@@ -37,7 +37,7 @@ export const acknowledgement = operation({
   json: ({ alert, is, acknowledged }) => ({
     ...idsOf(alert),
     outcome: is,
-    acknowledged: timedAcknowledgement(acknowledged),
+    acknowledged: acknowledgementOf(acknowledged),
   }),
   show: ({ alert, is, acknowledged }) => {
     const [whose, until] = [whoseAlert(alert), formatMoment(acknowledged.until)]

@@ -2,15 +2,7 @@ import { alertTitle } from '../alerts/alert-title.ts'
 import type { OpenAlert } from '../alerts/open-alerts.ts'
 import { accountCells, ageCell, usageCell } from '../text/cells.ts'
 import { named, number, spare, state, whole } from '../text/columns.ts'
-import {
-  ALERT_PLACE,
-  alertPlaceText,
-  findAlerts,
-  MARKS,
-  OPEN_KINDS,
-  readPlace,
-  timedAlert,
-} from '../views/find-alerts.ts'
+import { ALERT_PLACE, alertPlaceText, findAlerts, MARKS, OPEN_KINDS, readPlace } from '../views/find-alerts.ts'
 import { OpenAlertShape } from '../views/shapes/alert.ts'
 import { accountField, choiceField, textField } from './field.ts'
 import { listing } from './operation.ts'
@@ -19,7 +11,7 @@ import { ALERT_LEVELS, TAG, tagNamed } from './searches.ts'
 /** Orders of a list that has the worst first. */
 const ORDERS = {
   worst: () => 0,
-  newest: (a: OpenAlert, b: OpenAlert) => b.since - a.since,
+  newest: (a: OpenAlert, b: OpenAlert) => Date.parse(b.since) - Date.parse(a.since),
   account: (a: OpenAlert, b: OpenAlert) => (a.hubId ?? 0) - (b.hubId ?? 0),
 }
 
@@ -59,7 +51,7 @@ export const alertList = listing({
     const items = sort === undefined ? accounts.flatMap((one) => one.alerts) : alerts.sort(ORDERS[sort])
     return { items, next: next && alertPlaceText(next) }
   },
-  json: timedAlert,
+  json: (alert) => alert,
   show: ({ items }, { given: { sort: _, ...filter }, isTerminal, now }) => {
     const isFiltered = Object.values(filter).some((value) => value !== undefined)
     if (items.length === 0) return [isFiltered ? 'no open alert matches' : 'no alert is open']

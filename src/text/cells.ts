@@ -1,9 +1,9 @@
 import { countOf, formatCount, formatPercent, formatSpan } from './format-number.ts'
 import { formatMoment } from './format-time.ts'
 
-/** A moment in ms as a cell, as pages and mails show it; empty for none. */
-export function momentCell(at: number | null): string {
-  return at === null ? '' : formatMoment(at)
+/** A moment (ms or ISO 8601) as a cell, as pages and mails show it; empty for none. */
+export function momentCell(at: number | string | null): string {
+  return at === null ? '' : formatMoment(new Date(at).getTime())
 }
 
 /** How long ago a moment (ms or ISO 8601) was: `3 min`; empty for none. */

@@ -1,20 +1,16 @@
 import type { Account, Uninstall, UninstallBy } from '../accounts/account.ts'
 import { alertTitle } from '../alerts/alert-title.ts'
 import type { OpenAlert } from '../alerts/open-alerts.ts'
+import { defined } from '../runtime/defined.ts'
 import { countOf } from '../text/format-number.ts'
 import { formatMoment, iso } from '../text/format-time.ts'
 import type { StoryEventShape } from './shapes/account.ts'
 
-/** One event of an account, past or planned. `detail` may hold text from outside. */
-export interface StoryEvent {
-  /** ms */
-  at: number
-  event: string
-  detail?: string
-}
-
 /** An account with when its uninstall is due next. */
 type TimedAccount = Account & { nextUninstallAt: number | null }
+
+/** One event of an account, past or planned. `detail` may hold text from outside. */
+export type StoryEvent = StoryEventShape & { at: string }
 
 /** An account's life in order of time, by its record and its open alerts. */
 export function accountStory(account: TimedAccount, alerts: readonly OpenAlert[]): StoryEvent[] {
@@ -22,21 +18,17 @@ export function accountStory(account: TimedAccount, alerts: readonly OpenAlert[]
     ...connections(account),
     ...refreshes(account),
     // The level at the time may have been another one.
-    ...alerts.map((alert) => one(alert.since, 'alert opened', `${alertTitle(alert)}, now ${alert.level}`)),
+    ...alerts.map((alert) => one(Date.parse(alert.since), 'alert opened', `${alertTitle(alert)}, now ${alert.level}`)),
     ...(account.uninstall === null ? [] : departure(account, account.uninstall)),
   ]
-  return events.filter((event) => event !== undefined).toSorted((a, b) => a.at - b.at)
-}
-
-/** The story for the API and `--json`: times in ISO 8601. */
-export function storyJson(story: readonly StoryEvent[]): StoryEventShape[] {
-  return story.map((event) => ({ ...event, at: iso(event.at) }))
+  const known = events.filter((event) => event !== undefined)
+  return known.toSorted((a, b) => a.at.localeCompare(b.at))
 }
 
 /** Nothing where the moment is not known: it never was, or the record is of a time before it was noted. */
-function one(at: number | null, event: string, detail?: string): StoryEvent | undefined {
-  if (at === null || iso(at) === null) return undefined
-  return detail === undefined ? { at, event } : { at, event, detail }
+function one(at: number | null, event: string, detail?: string) {
+  const moment = iso(at)
+  return moment === null ? undefined : { at: moment, event, ...defined({ detail }) }
 }
 
 function connections({ connectedAt, firstConnectedAt }: Account) {

@@ -17,8 +17,7 @@ import { type Series, seriesOf } from '../limits/series.ts'
 import type { AccountState } from '../redis/keys.ts'
 import { formatDistance } from '../text/format-number.ts'
 import { iso } from '../text/format-time.ts'
-import { accountStory, type StoryEvent, storyJson } from './account-story.ts'
-import { timedAlert } from './find-alerts.ts'
+import { accountStory, type StoryEvent } from './account-story.ts'
 import { type AccountVerdict, type JudgeFacts, judgeAccount, type PlannedAccount } from './judge-account.ts'
 import { bucketJson, type Labels, pollBecause, watchJson } from './poll-texts.ts'
 import type { AccountDetailsShape, AccountShape } from './shapes/account.ts'
@@ -113,7 +112,7 @@ function verdictOf(
 
 /** `custom properties, 960 of 1,000, opened 3 h ago`. */
 function openedText(alert: OpenAlert, now: number): string {
-  return `${alertText(alert)}, opened ${formatDistance(alert.since - now)}`
+  return `${alertText(alert)}, opened ${formatDistance(Date.parse(alert.since) - now)}`
 }
 
 /** Moment that the age of an account's reading counts from, ms; null: no fresh reading is expected of it. */
@@ -211,8 +210,8 @@ export function accountDetailsJson(view: AccountView): AccountDetailsShape {
     verdict: { ...verdict, findings: verdict.findings.map(({ about, level, says }) => ({ about, level, says })) },
     scopes,
     series: series.map(seriesJson),
-    alerts: alerts.map(timedAlert),
-    story: storyJson(story),
+    alerts,
+    story,
   }
 }
 

@@ -1,7 +1,8 @@
 import { alertText } from '../alerts/alert-title.ts'
+import type { OpenAlert } from '../alerts/open-alerts.ts'
 import { cleanText } from '../text/clean-text.ts'
 import { countOf, daysLeftText, formatCount } from '../text/format-number.ts'
-import { type AlertCounts, noAlerts, type TimedAlert } from './find-alerts.ts'
+import { type AlertCounts, noAlerts } from './find-alerts.ts'
 
 /** An account as people call it; alerts that are about no account are about all of them. */
 export function accountText({ hubId, hubDomain = '' }: { hubId: number | null; hubDomain?: string }): string {
@@ -17,7 +18,7 @@ export function alertCountsText({ critical, warning, handled }: AlertCounts = no
 }
 
 /** `Companies → Contacts: fullest record, 10,000 of 10,000, full`. */
-export function worstText(alert: TimedAlert): string {
+export function worstText(alert: OpenAlert): string {
   const { daysLeft } = alert
   return `${alertText(alert)}${daysLeft === undefined ? '' : `, ${daysLeftText(daysLeft)}`}`
 }

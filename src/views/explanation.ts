@@ -1,4 +1,4 @@
-import { storedStates } from '../alerts/open-alerts.ts'
+import { acknowledgementOf, storedStates } from '../alerts/open-alerts.ts'
 import { iso } from '../text/format-time.ts'
 import {
   type AccountSources,
@@ -10,7 +10,6 @@ import {
 } from './account-view.ts'
 import { timedAttempt } from './deliveries.ts'
 import { type AccountExplanation, type ExplainedAlert, explainFacts } from './explain-account.ts'
-import { timedAcknowledgement } from './find-alerts.ts'
 import { type MostNotifications, readNotifications } from './notifications.ts'
 import type { ExplainedAlertShape, ExplanationShape } from './shapes/explanation.ts'
 import type { ViewDeps } from './view-deps.ts'
@@ -70,7 +69,7 @@ function alertJson(one: ExplainedAlert): ExplainedAlertShape {
     alert,
     since: iso(since),
     why,
-    acknowledged: acknowledged === null ? null : timedAcknowledgement(acknowledged),
+    acknowledged: acknowledged === null ? null : acknowledgementOf(acknowledged),
     transitions: transitions.map(({ ref, at, alert, fate, why: ended, waiting, attempts }) => ({
       transition: ref,
       at: iso(at),

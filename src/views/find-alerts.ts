@@ -12,7 +12,7 @@ import {
 } from '../alerts/open-alerts.ts'
 import { type Silence, silenceOf } from '../alerts/silence.ts'
 import { NO_ACCOUNT } from '../redis/steps.ts'
-import type { AccountAlertsShape, AcknowledgementShape, OpenAlertShape } from './shapes/alert.ts'
+import type { AccountAlertsShape } from './shapes/alert.ts'
 import { isHandled, isHandledState, withMarks } from './silenced.ts'
 import type { ViewDeps } from './view-deps.ts'
 
@@ -52,19 +52,11 @@ export function readPlace(text: string): AlertPlace {
   return text.split('_').map(Number)
 }
 
-/** The open alerts of one account, worst first, handled ones last; `hubId` null: those that are about no account. */
-export interface AccountAlerts {
-  hubId: number | null
-  hubDomain: string
-  counts: AlertCounts
-  alerts: OpenAlert[]
-}
-
 export interface FoundAlerts {
   /** Counts of all that fit but for the level. */
   counts: AlertCounts
   /** First the account with the worst alert that no operator has handled. */
-  accounts: AccountAlerts[]
+  accounts: AccountAlertsShape[]
   /** All matching alerts, the worst first, handled ones last. */
   alerts: OpenAlert[]
   /** After which the next page begins; undefined on the last one. */
@@ -85,6 +77,8 @@ interface Page {
   /** A page ends with the account that reaches either. */
   accounts: number
   alerts: number
+  /** Most alerts that are given of one account; absent: all. */
+  ofAccount?: number
 }
 
 /** A page of the open alerts that fit, by account. Numbers are read only of those that are shown. */
@@ -108,7 +102,9 @@ export async function findAlerts(deps: Sources, search: AlertSearch, page: Page,
     alerts,
     accounts: shown.flatMap(({ hubId, hubDomain, counts }) => {
       const own = byAccount.get(hubId)
-      return own === undefined ? [] : [{ hubId: hubId === NO_ACCOUNT ? null : hubId, hubDomain, counts, alerts: own }]
+      if (own === undefined) return []
+      const shownAlerts = own.slice(0, page.ofAccount)
+      return [{ hubId: hubId === NO_ACCOUNT ? null : hubId, hubDomain, ...counts, alerts: shownAlerts }]
     }),
     next: rest.length > shown.length ? shown.at(-1)?.place : undefined,
   }
@@ -203,32 +199,4 @@ function fits(open: OpenState, { kind, hubId, account, carriers }: OpenAlertFilt
 
 function isAbout({ hubId, hubDomain }: OpenState, text: string): boolean {
   return hubId !== NO_ACCOUNT && (hubDomain.toLowerCase().includes(text) || String(hubId).includes(text))
-}
-
-/** An open alert for pages and programs: times in ISO 8601. */
-export type TimedAlert = OpenAlertShape
-
-export function timedAlert({ acknowledged, ...alert }: OpenAlert): TimedAlert {
-  return {
-    ...alert,
-    since: new Date(alert.since).toISOString(),
-    ...(acknowledged === undefined ? {} : { acknowledged: timedAcknowledgement(acknowledged) }),
-  }
-}
-
-export function timedAcknowledgement(given: NonNullable<OpenAlert['acknowledged']>): AcknowledgementShape {
-  const { at, by, comment, until } = given
-  return {
-    at: new Date(at).toISOString(),
-    by,
-    ...(comment === undefined ? {} : { comment }),
-    until: new Date(until).toISOString(),
-  }
-}
-
-export function accountAlertsJson(
-  { hubId, hubDomain, counts, alerts }: AccountAlerts,
-  most: number,
-): AccountAlertsShape {
-  return { hubId, hubDomain, ...counts, alerts: alerts.slice(0, most).map(timedAlert) }
 }

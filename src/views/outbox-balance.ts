@@ -4,28 +4,11 @@ import { readNewsDue } from '../redis/news-due.ts'
 import { iso } from '../text/format-time.ts'
 import type { OutboxShape } from './shapes/delivery.ts'
 
-/** How many alerts are on their way, and whether anything is late. */
-export interface OutboxBalance {
-  pending: number
-  /** Alerts of these with news that no daemon has read. */
-  inOutbox: number
-  /** Alerts that a receiver waits for, each counted for each: in a group, or held back. */
-  waiting: number
-  /** Messages on their way. */
-  deliveries: number
-  /** Messages that were given up, and can be sent again. */
-  dead: number
-  /** Moment of the oldest of them, ms; held back or not. */
-  oldestPendingAt: number | null
-  /** Moment at which the oldest news, group or delivery should have moved on and has not, ms. */
-  lateSince: number | null
-}
-
-/** From counters alone. */
+/** How many alerts are on their way, and whether anything is late: from counters alone. */
 export async function readOutboxBalance(
   { store, keys }: { store: Store; keys: Keys },
   now: number,
-): Promise<OutboxBalance> {
+): Promise<OutboxShape> {
   const { deliveriesDue, dead, waiting, underWay } = keys.delivery
   const [due, news, waits, [, oldest], [, oldestSent], deliveries, [, attempt], givenUp] = await Promise.all([
     readNewsDue({ store, keys }),
@@ -45,8 +28,8 @@ export async function readOutboxBalance(
     waiting: waits,
     deliveries,
     dead: givenUp,
-    oldestPendingAt: earliest([due.newSince, momentOf(oldest), momentOf(oldestSent)]),
-    lateSince: earliest(late),
+    oldestPendingAt: iso(earliest([due.newSince, momentOf(oldest), momentOf(oldestSent)])),
+    lateSince: iso(earliest(late)),
   }
 }
 
@@ -57,9 +40,4 @@ function momentOf(score: string | undefined): number | null {
 function earliest(moments: readonly (number | null)[]): number | null {
   const known = moments.filter((at) => at !== null)
   return known.length === 0 ? null : Math.min(...known)
-}
-
-/** The balance for the API and the command line: times in ISO 8601. */
-export function outboxJson({ oldestPendingAt, lateSince, ...balance }: OutboxBalance): OutboxShape {
-  return { ...balance, oldestPendingAt: iso(oldestPendingAt), lateSince: iso(lateSince) }
 }

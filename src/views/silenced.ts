@@ -18,7 +18,7 @@ export function withMarks(alerts: readonly OpenAlert[], silences: readonly Silen
     const silence = silenceOf(silences, { ...alert, ...(hubId === null ? {} : { account: { hubId, hubDomain } }) }, now)
     return {
       ...alert,
-      ...(acknowledged === undefined || acknowledged.until <= now ? {} : { acknowledged }),
+      ...(acknowledged === undefined || Date.parse(acknowledged.until) <= now ? {} : { acknowledged }),
       ...(silence === undefined ? {} : { silencedBy: silence.id }),
     }
   })

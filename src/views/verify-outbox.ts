@@ -3,8 +3,9 @@ import { decodeSendState, type SendState } from '../alerts/sending/send-state.ts
 import type { Store } from '../redis/connect.ts'
 import { type Keys, PARTITIONS } from '../redis/keys.ts'
 import { readPresentReceivers } from '../redis/present-receivers.ts'
-import { type OutboxBalance, readOutboxBalance } from './outbox-balance.ts'
+import { readOutboxBalance } from './outbox-balance.ts'
 import { waitingText } from './receiver-fates.ts'
+import type { OutboxProofShape } from './shapes/delivery.ts'
 import type { ViewDeps } from './view-deps.ts'
 
 interface Sources extends Pick<ViewDeps, 'store' | 'keys'> {
@@ -15,28 +16,7 @@ interface Sources extends Pick<ViewDeps, 'store' | 'keys'> {
   readOpen: () => Promise<ReadonlySet<string>>
 }
 
-export interface OutboxProof extends OutboxBalance {
-  /** Every open alert was sent to its receivers, or waits, and every end was sent to those that had the beginning. */
-  balanced: boolean
-  /** Alerts that are open. */
-  open: number
-  /** Why some are not known to a receiver yet. */
-  waits: Waiting[]
-  /** Alerts that are open, and are not known to a receiver that was sent them. */
-  missing: ReceiverAlert[]
-  /** Alerts that are over and that receivers of a daemon were sent as firing, with no end on its way. */
-  unresolved: ReceiverAlert[]
-}
-
-interface ReceiverAlert {
-  receiver: string
-  /** The alert's own id. */
-  alert: string
-}
-
-export interface Waiting extends ReceiverAlert {
-  why: string
-}
+type ReceiverAlert = OutboxProofShape['missing'][number]
 
 /** One comparison can miss an alert that moves on; hardly so many of them. */
 const ROUNDS = 5
@@ -46,7 +26,7 @@ const PAGE = 1_000
  * Compares every alert that is open with what its receivers were sent. A comparison while the fleet is at work is not
  * one moment: what seems wrong is compared again, and reported only if every comparison finds it.
  */
-export async function verifyOutbox(deps: Sources): Promise<OutboxProof> {
+export async function verifyOutbox(deps: Sources): Promise<OutboxProofShape> {
   let found = await compareOnce(deps)
   let { missing, unresolved } = found
   for (let n = 1; n < ROUNDS && missing.length + unresolved.length > 0; n++) {
@@ -69,7 +49,7 @@ function nameOf({ receiver, alert }: ReceiverAlert): string {
   return `${receiver}|${alert}`
 }
 
-type Comparison = Pick<OutboxProof, 'open' | 'waits' | 'missing' | 'unresolved'>
+type Comparison = Pick<OutboxProofShape, 'open' | 'waits' | 'missing' | 'unresolved'>
 
 /** An alert that closes is news before it is known to be over: what is known is read first. */
 async function compareOnce({ store, keys, readOpen }: Sources): Promise<Comparison> {

@@ -24,7 +24,7 @@ test('the open alerts of accounts are listed with their last numbers, the worst 
 
   const found = await readOpenAlerts(redis.store, keys, [1, 2, 3])
   expect(found).toMatchObject([
-    { kind: 'token', hubId: 2, hubDomain: '', level: 'critical', field: 'token', since: 1 },
+    { kind: 'token', hubId: 2, hubDomain: '', level: 'critical', field: 'token', since: '1970-01-01T00:00:00.001Z' },
     {
       kind: 'limit',
       hubId: 1,

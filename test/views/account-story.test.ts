@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { type Account, readAccount } from '../../src/accounts/account.ts'
 import type { OpenAlert } from '../../src/alerts/open-alerts.ts'
-import { accountStory, storyJson } from '../../src/views/account-story.ts'
+import { accountStory } from '../../src/views/account-story.ts'
 
 const at = (time: string) => Date.parse(`2026-10-${time}:00Z`)
 const text = (time: string) => String(at(time))
@@ -32,9 +32,14 @@ test('who comes back is told apart from who is new, and refreshes from the token
 })
 
 test('a refresh that fails, a token that is refused and an alert that is open each have their moment', () => {
-  const alert = { since: at('03T11:00'), kind: 'token', level: 'critical', rule: 'token' } as OpenAlert
+  const alert = {
+    since: new Date(at('03T11:00')).toISOString(),
+    kind: 'token',
+    level: 'critical',
+    rule: 'token',
+  } as OpenAlert
   const series = { metric: 'customProperties.overall' }
-  const full = { since: at('02T09:00'), level: 'warning', rule: 'r', series } as OpenAlert
+  const full = { since: new Date(at('02T09:00')).toISOString(), level: 'warning', rule: 'r', series } as OpenAlert
   const failing = {
     failures: '3',
     failureClass: 'rejected',
@@ -100,5 +105,5 @@ test('what a record does not tell is left out, and programs get ISO times', () =
     nextUninstallAt: null,
   }
   expect(accountStory(orphan, [])).toEqual([])
-  expect(storyJson(accountStory(account({}), []))).toEqual([{ at: '2026-10-01T10:00:00.000Z', event: 'connected' }])
+  expect(accountStory(account({}), [])).toEqual([{ at: '2026-10-01T10:00:00.000Z', event: 'connected' }])
 })

@@ -1,7 +1,6 @@
 import * as z from 'zod'
 import { readOpenAlerts } from '../../alerts/open-alerts.ts'
 import { alertNamed, justClosed } from '../../operations/one-alert.ts'
-import { timedAlert } from '../../views/find-alerts.ts'
 import { OpenAlertShape } from '../../views/shapes/alert.ts'
 import { withMarks } from '../../views/silenced.ts'
 import { route } from './route.ts'
@@ -27,7 +26,7 @@ export const alertRoutes = [
       const found = (await readOpenAlerts(store, keys, [hubId])).filter((alert) => alert.id === id)
       const [alert] = withMarks(found, await silences.active(now), now)
       if (alert === undefined) throw justClosed(id)
-      return { json: timedAlert(alert) }
+      return { json: alert }
     },
   }),
 ]

@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply } from 'fastify'
 import { readFleetStatus } from '../../checks/fleet-status.ts'
 import { loadOperation, OPERATION_NAMES } from '../../operations/operations.ts'
 import { readCoverage } from '../../views/fleet-health.ts'
-import { outboxJson, readOutboxBalance } from '../../views/outbox-balance.ts'
+import { readOutboxBalance } from '../../views/outbox-balance.ts'
 import { OutboxShape } from '../../views/shapes/delivery.ts'
 import { CoverageShape, FleetStatusShape } from '../../views/shapes/fleet-status.ts'
 import { AnyObjectShape } from '../../views/shapes/installation.ts'
@@ -34,7 +34,7 @@ const statusRoutes = [
     summary: 'Whether any alert was lost',
     description: 'From counters; `plimsoll outbox verify` checks each transition.',
     gives: { description: 'How many alerts are on their way.', json: OutboxShape },
-    answer: async (deps) => ({ json: outboxJson(await readOutboxBalance(deps, deps.clock.now())) }),
+    answer: async (deps) => ({ json: await readOutboxBalance(deps, deps.clock.now()) }),
   }),
 ]
 

@@ -2,12 +2,11 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import * as z from 'zod'
 import { ACKNOWLEDGE_PATH } from '../../alerts/acknowledge.ts'
 import { alertText } from '../../alerts/alert-title.ts'
-import { type OpenAlert, readOpenAlerts } from '../../alerts/open-alerts.ts'
+import { acknowledgementOf, type OpenAlert, readOpenAlerts } from '../../alerts/open-alerts.ts'
 import { cleanText } from '../../text/clean-text.ts'
-import { formatTime } from '../../text/format-time.ts'
+import { formatMoment, formatTime } from '../../text/format-time.ts'
 import { type Html, html } from '../../text/html.ts'
 import { accountText } from '../../views/alert-texts.ts'
-import { timedAcknowledgement } from '../../views/find-alerts.ts'
 import { addressOf } from '../access/client.ts'
 import { FEW_FIELDS, OPEN_FORM, readForms } from '../access/forms.ts'
 import { ACKNOWLEDGED_BY } from '../acknowledged-by.ts'
@@ -72,7 +71,7 @@ async function answerLink(
 /** The page before: the alert, and one button. */
 async function ask(_deps: WebDeps, _request: FastifyRequest, { alert, address, now }: Followed): Promise<Answer> {
   const { acknowledged } = alert
-  if (acknowledged !== undefined && now < acknowledged.until) return already(alert, acknowledged, now)
+  if (acknowledged !== undefined && now < Date.parse(acknowledged.until)) return already(alert, acknowledged, now)
   return {
     status: 200,
     title: 'Acknowledge this alert?',
@@ -98,7 +97,7 @@ async function acknowledge(deps: WebDeps, request: FastifyRequest, followed: Fol
   const outcome = await deps.actions.acknowledge({ id: alert.id, hubId, level }, { by, comment }, who)
   switch (outcome.is) {
     case 'acknowledged': {
-      const until = formatTime(timedAcknowledgement(outcome.acknowledged).until)
+      const until = formatMoment(outcome.acknowledged.until)
       return {
         status: 200,
         title: 'Acknowledged',
@@ -107,7 +106,7 @@ async function acknowledge(deps: WebDeps, request: FastifyRequest, followed: Fol
       }
     }
     case 'already':
-      return already(alert, outcome.acknowledged, now)
+      return already(alert, acknowledgementOf(outcome.acknowledged), now)
     case 'not-open':
       return NOT_OPEN
     case 'gone-worse':
@@ -121,12 +120,12 @@ async function acknowledge(deps: WebDeps, request: FastifyRequest, followed: Fol
 }
 
 function already(alert: OpenAlert, acknowledged: NonNullable<OpenAlert['acknowledged']>, now: number): Answer {
-  const { by, at, until, comment } = timedAcknowledgement(acknowledged)
+  const { by, at, until, comment } = acknowledged
   return {
     status: 200,
     title: 'Already acknowledged',
     body: html`${facts(alert, now)}
-<p>Acknowledged by ${cleanText(by)} ${when(Date.parse(at), now)}${comment === undefined ? undefined : html`: ${cleanText(comment, 500)}`}. It is not sent again until ${formatTime(until)}, unless it gets worse.</p>`,
+<p>Acknowledged by ${cleanText(by)} ${when(at, now)}${comment === undefined ? undefined : html`: ${cleanText(comment, 500)}`}. It is not sent again until ${formatTime(until)}, unless it gets worse.</p>`,
   }
 }
 

@@ -160,7 +160,7 @@ const WEEK_MS = 7 * 86_400_000
 function history({ story }: AccountView, all: AccountSeries): Html {
   const rows = [
     ...story.map(({ at, event, detail }) => ({
-      at,
+      at: Date.parse(at),
       what: html`${event}`,
       detail: html`${cleanText(detail ?? '', 400)}`,
     })),

@@ -4,7 +4,6 @@ import { countOf, formatCount, formatDaysLeft } from '../../../text/format-numbe
 import { type Html, html } from '../../../text/html.ts'
 import type { AccountView, CurrentSeries } from '../../../views/account-view.ts'
 import { type ExplainedAlert, type RulePlace, ruleLineText } from '../../../views/explain-account.ts'
-import { timedAlert } from '../../../views/find-alerts.ts'
 import { isHandled } from '../../../views/silenced.ts'
 import { alertPath } from '../parts/alert-links.ts'
 import { alertActions, alertTable } from '../parts/alert-lists.ts'
@@ -41,7 +40,7 @@ export function seriesPart(
   all: AccountSeries,
   { mayWrite, freshnessMs }: { mayWrite: boolean; freshnessMs: number },
 ): Html {
-  const own = alerts.filter(({ series }) => series === undefined).map(timedAlert)
+  const own = alerts.filter(({ series }) => series === undefined)
   const open = new Map(alerts.map((alert) => [alert.field, alert]))
   const found = nearestFirst(all.current).map((one): Row => {
     const { id, current, explained } = one
@@ -85,7 +84,7 @@ function seriesTable(some: readonly Row[], all: AccountSeries, mayWrite: boolean
       used(one),
       daysLeft(one.current),
       alertOf(one, all.now),
-      hasActions && (one.open === undefined ? '' : alertActions(timedAlert(one.open))),
+      hasActions && (one.open === undefined ? '' : alertActions(one.open)),
     ]),
   )}</div>`
 }

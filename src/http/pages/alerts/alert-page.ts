@@ -14,7 +14,6 @@ import { defined } from '../../../runtime/defined.ts'
 import { cleanText } from '../../../text/clean-text.ts'
 import { type Html, html } from '../../../text/html.ts'
 import { accountText } from '../../../views/alert-texts.ts'
-import { type TimedAlert, timedAlert } from '../../../views/find-alerts.ts'
 import { readNotifications } from '../../../views/notifications.ts'
 import { withMarks } from '../../../views/silenced.ts'
 import { formTokenField, tokenOfWriter } from '../../access/forms.ts'
@@ -46,17 +45,16 @@ export async function showAlert(deps: WebDeps, request: FastifyRequest): Promise
     readOpenAlerts(deps.store, deps.keys, [hubId]),
   ])
   const ofId = found.filter((one) => one.id === id)
-  const [open] = withMarks(ofId, silences, now)
-  if (open === undefined) throw notOpen(id)
-  const alert = timedAlert(open)
+  const [alert] = withMarks(ofId, silences, now)
+  if (alert === undefined) throw notOpen(id)
   const transitions = notified.filter((one) => alertOfTransition(one.alert.id) === id)
-  const about = await aboutAlert(deps, open, range)
+  const about = await aboutAlert(deps, alert, range)
   const current = await alertNow(deps, asked, { last: transitions[0]?.alert, records: about.records }, now)
   if (current === undefined) throw notOpen(id)
   const [linked = current] = await withHublets(deps.store, deps.keys, [current])
   const described = describeAlert(linked, now, linksFor(deps, request))
-  const body = html`<p class="verdict ${open.level}">${happenedText(described, open)}</p>
-${buttons(deps, request, described, open)}
+  const body = html`<p class="verdict ${alert.level}">${happenedText(described, alert)}</p>
+${buttons(deps, request, described, alert)}
 ${acknowledgement(request, alert)}
 ${facts(alert, described, about, now)}
 ${described.records === undefined ? undefined : recordTable(described.records)}
@@ -121,7 +119,7 @@ async function aboutAlert(
  * The mail's own facts, but for the rule, which has a row of its own on the page; below them the reasons that hold the alert
  * back.
  */
-function facts(alert: TimedAlert, described: DescribedAlert, { why, rule, repeatFrom }: AboutAlert, now: number): Html {
+function facts(alert: OpenAlert, described: DescribedAlert, { why, rule, repeatFrom }: AboutAlert, now: number): Html {
   const { level, silencedBy } = alert
   const rows = described.facts.filter(({ name }) => name !== 'Why now')
   return html`<dl class="facts">
@@ -169,7 +167,7 @@ ${rows.length === 0 ? undefined : htmlTable('Records', columns, cells)}
 ${left === undefined ? undefined : html`<p class="soft">${left}</p>`}`
 }
 
-function repeats(alert: TimedAlert, from: number | null | undefined, now: number): Html | undefined {
+function repeats(alert: OpenAlert, from: number | null | undefined, now: number): Html | undefined {
   if (from === undefined) return undefined
   const text =
     from === null
@@ -182,19 +180,19 @@ function repeats(alert: TimedAlert, from: number | null | undefined, now: number
 }
 
 /** Title of an alert: its subject, and its account. */
-function titleOf(alert: TimedAlert): string {
+function titleOf(alert: OpenAlert): string {
   const subject = alertTitle(alert)
   return alert.hubId === null ? subject : `${subject}, ${accountText(alert)}`
 }
 
 /** For readers who may change something. */
-function acknowledgement(request: FastifyRequest, alert: TimedAlert): Html | undefined {
+function acknowledgement(request: FastifyRequest, alert: OpenAlert): Html | undefined {
   const token = tokenOfWriter(request)
   if (token === undefined) return undefined
   return alert.acknowledged === undefined ? acknowledgeForm(alert, token) : unacknowledgeForm(alert, token)
 }
 
-function acknowledgeForm(alert: TimedAlert, token: string): Html {
+function acknowledgeForm(alert: OpenAlert, token: string): Html {
   return html`<form method="post" action="${actionPath(alert, 'acknowledge')}" class="form panel" id="acknowledge">
 ${formTokenField(token)}
 <input type="hidden" name="level" value="${alert.level}">
@@ -203,14 +201,14 @@ ${formTokenField(token)}
 </form>`
 }
 
-function unacknowledgeForm(alert: TimedAlert, token: string): Html {
+function unacknowledgeForm(alert: OpenAlert, token: string): Html {
   return html`<form method="post" action="${actionPath(alert, 'unacknowledge')}" class="form panel" id="acknowledge">
 ${formTokenField(token)}
 <div class="buttons"><button class="second">Remove acknowledgement</button> <span class="soft">Notifications are then sent as before.</span></div>
 </form>`
 }
 
-function actionPath(alert: TimedAlert, action: 'acknowledge' | 'unacknowledge'): string {
+function actionPath(alert: OpenAlert, action: 'acknowledge' | 'unacknowledge'): string {
   const [path = '', query] = alertPath(alert).split('?')
   return `${path}/${action}${query === undefined ? '' : `?${query}`}`
 }

@@ -8,7 +8,6 @@ import { type Html, html } from '../../../text/html.ts'
 import {
   ALERT_PLACE,
   type AlertCounts,
-  accountAlertsJson,
   alertPlaceText,
   findAlerts,
   MARKS,
@@ -53,7 +52,7 @@ export async function showAlerts(deps: WebDeps, request: FastifyRequest): Promis
   const current = await deps.silences.current(now)
   const silences = current.filter((one) => isInForce(one, now))
   const after = query.after === undefined ? undefined : readPlace(query.after)
-  const page = { after, accounts: ACCOUNTS_A_PAGE, alerts: ALERTS_A_PAGE }
+  const page = { after, accounts: ACCOUNTS_A_PAGE, alerts: ALERTS_A_PAGE, ofAccount: ALERTS_A_PAGE }
   const [{ counts, accounts, next }, views] = await Promise.all([
     findAlerts(deps, { ...query, silences }, page, now),
     silenceViews(deps, current, now),
@@ -61,7 +60,7 @@ export async function showAlerts(deps: WebDeps, request: FastifyRequest): Promis
   const body = alertsPage({
     counts,
     query,
-    accounts: accounts.map((account) => accountAlertsJson(account, ALERTS_A_PAGE)),
+    accounts,
     next: next === undefined ? undefined : alertPlaceText(next),
     silences: views,
     token: tokenOfWriter(request),
@@ -161,8 +160,8 @@ function silenceTable(silences: readonly SilenceView[], now: number, token?: str
       cleanText(matchers.map(({ name, value }) => `${name}=${value}`).join(' '), 300),
       cleanText(comment, 500),
       cleanText(author),
-      when(Date.parse(startsAt), now),
-      when(Date.parse(endsAt), now),
+      when(startsAt, now),
+      when(endsAt, now),
       String(openAlerts),
       mayEnd && endNow(id, token),
     ]),

@@ -1,4 +1,5 @@
 import type { FastifyRequest } from 'fastify'
+import type { OpenAlert } from '../../../alerts/open-alerts.ts'
 import { seriesName } from '../../../alerts/series-name.ts'
 import { type FleetStatus, readFleet } from '../../../checks/fleet-status.ts'
 import type { FleetVerdict } from '../../../checks/verdict.ts'
@@ -6,7 +7,6 @@ import { cleanText } from '../../../text/clean-text.ts'
 import { countOf, formatCount } from '../../../text/format-number.ts'
 import { type Html, html } from '../../../text/html.ts'
 import { type Carried, carriedBy } from '../../../views/deliveries.ts'
-import type { TimedAlert } from '../../../views/find-alerts.ts'
 import type { DaemonStatus } from '../../../views/fleet-health.ts'
 import { fullText, noneUpcomingText, readUpcoming, type Upcoming } from '../../../views/upcoming.ts'
 import type { WebDeps } from '../../web-deps.ts'
@@ -50,13 +50,13 @@ export async function showFleet(deps: WebDeps, request: FastifyRequest): Promise
 
 interface ShownLimit {
   limit: Upcoming['items'][number]
-  level: TimedAlert['level'] | undefined
+  level: OpenAlert['level'] | undefined
   /** How it moved, where that can be read. */
   spark: Html | undefined
 }
 
 /** The color of a limit's bar: the one that it has among the open alerts. */
-function levelOfLimit(limit: ShownLimit['limit'], alerts: readonly TimedAlert[]): TimedAlert['level'] | undefined {
+function levelOfLimit(limit: ShownLimit['limit'], alerts: readonly OpenAlert[]): OpenAlert['level'] | undefined {
   const name = seriesName(limit)
   return alerts.find(
     ({ hubId, series }) => hubId === limit.hubId && series !== undefined && seriesName(series) === name,
@@ -155,10 +155,8 @@ function daemonTable(daemons: readonly DaemonStatus[], now: number): Html {
       cleanText(name, 80),
       cleanText(version, 40),
       roles.join(', '),
-      when(Date.parse(startedAt), now),
-      silent
-        ? html`${badge('critical', 'silent')} ${when(Date.parse(lastSeenAt), now)}`
-        : when(Date.parse(lastSeenAt), now),
+      when(startedAt, now),
+      silent ? html`${badge('critical', 'silent')} ${when(lastSeenAt, now)}` : when(lastSeenAt, now),
     ]),
   )
 }

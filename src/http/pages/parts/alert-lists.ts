@@ -1,10 +1,10 @@
 import { alertTitle } from '../../../alerts/alert-title.ts'
+import type { OpenAlert } from '../../../alerts/open-alerts.ts'
 import { wantsReconnect } from '../../../delivery/describe/mail-links.ts'
 import { cleanText } from '../../../text/clean-text.ts'
 import { countOf, formatCount } from '../../../text/format-number.ts'
 import { type Html, html } from '../../../text/html.ts'
 import { accountText, alertCountsText, worstText } from '../../../views/alert-texts.ts'
-import type { TimedAlert } from '../../../views/find-alerts.ts'
 import type { AccountAlertsShape } from '../../../views/shapes/alert.ts'
 import { worstAlert } from '../../../views/silenced.ts'
 import { alertPath, matchersFor, newSilencePath } from './alert-links.ts'
@@ -32,13 +32,13 @@ function lineOf(
   { mayWrite, choose = false, reconnect }: AlertListMore,
 ): Html {
   const { hubId, alerts } = account
-  const worst = worstAlert(alerts) as TimedAlert
+  const worst = worstAlert(alerts) as OpenAlert
   const name = accountText(account)
   const of = html`<span class="unseen"> ${name}</span>`
   const more = account.critical + account.warning + account.handled - alerts.length
   return html`<li id="account-${hubId ?? 0}" class="${account.critical + account.warning === 0 ? 'handled' : worst.level}">
 ${choose ? html`<label class="pick"><input type="checkbox" name="account" value="${hubId ?? 0}"><span class="unseen">All alerts of ${name}</span></label>${alerts.map((alert) => html`<input type="hidden" name="shown" value="${asSeen(alert)}">`)}` : undefined}
-<details><summary><b>${name}</b>: ${alertCountsText(account)}; <span class="soft">worst: ${worstText(worst)}, ${when(Date.parse(worst.since), now)}</span>${quietText(alerts, more)}</summary>
+<details><summary><b>${name}</b>: ${alertCountsText(account)}; <span class="soft">worst: ${worstText(worst)}, ${when(worst.since, now)}</span>${quietText(alerts, more)}</summary>
 ${alertTable(alerts, now, { mayWrite, choose })}
 ${more > 0 ? html`<p><a href="${hubId === null ? '/alerts' : `/accounts/${hubId}#alerts`}">${countOf(more, 'more alert')}</a></p>` : undefined}
 </details>
@@ -53,12 +53,12 @@ function copiedLink(hubId: number, url: string, name: string): Html {
 }
 
 /** An alert as the reader of a page sees it: its account, its id, its level. */
-function asSeen({ hubId, id, level }: TimedAlert): string {
+function asSeen({ hubId, id, level }: OpenAlert): string {
   return `${hubId ?? 0}/${id}/${level}`
 }
 
 /** Operators who acknowledged the alerts, and the number of silenced ones. */
-function quietText(alerts: readonly TimedAlert[], more: number): string {
+function quietText(alerts: readonly OpenAlert[], more: number): string {
   const all = alerts.length + more
   const known = alerts.flatMap(({ acknowledged }) => (acknowledged === undefined ? [] : [cleanText(acknowledged.by)]))
   const silenced = alerts.filter(({ silencedBy }) => silencedBy !== undefined).length
@@ -73,7 +73,7 @@ function quietText(alerts: readonly TimedAlert[], more: number): string {
  * actions are offered to readers who may take them.
  */
 export function alertTable(
-  alerts: readonly TimedAlert[],
+  alerts: readonly OpenAlert[],
   now: number,
   { mayWrite, choose = false }: AlertListMore,
 ): Html {
@@ -96,7 +96,7 @@ export function alertTable(
       levelBadge(alert.level),
       html`<a href="${alertPath(alert)}">${alertTitle(alert)}</a> <span class="soft">${cleanText(alert.rule)}</span>`,
       alertFullness(alert),
-      when(Date.parse(alert.since), now),
+      when(alert.since, now),
       anySilenced && silenceOf(alert),
       anyAcknowledged && acknowledgedText(alert, now),
       mayWrite && alertActions(alert),
@@ -104,29 +104,29 @@ export function alertTable(
   )
 }
 
-function choiceOf(alert: TimedAlert): Html {
+function choiceOf(alert: OpenAlert): Html {
   return html`<label class="pick"><input type="checkbox" name="alert" value="${asSeen(alert)}"><span class="unseen">${alertTitle(alert)}</span></label>`
 }
 
-export function alertFullness({ usage, limit, percent, level }: TimedAlert): Html {
+export function alertFullness({ usage, limit, percent, level }: OpenAlert): Html {
   if (usage === undefined) return NONE
   return fullness({ usage, limit: limit ?? null, percent: percent ?? null }, level)
 }
 
-function silenceOf({ silencedBy }: TimedAlert): Html {
+function silenceOf({ silencedBy }: OpenAlert): Html {
   if (silencedBy === undefined) return NONE
   return html`<a href="/alerts#${silencedBy}" class="whole">${silencedBy}</a>`
 }
 
-export function acknowledgedText({ acknowledged }: TimedAlert, now: number): Html {
+export function acknowledgedText({ acknowledged }: OpenAlert, now: number): Html {
   if (acknowledged === undefined) return NONE
   const { by, comment, until } = acknowledged
   const why = comment === undefined ? undefined : html` <span class="soft">${cleanText(comment, 200)}</span>`
-  return html`${cleanText(by)}, ends ${when(Date.parse(until), now)}${why}`
+  return html`${cleanText(by)}, ends ${when(until, now)}${why}`
 }
 
 /** For a reader who may; the hidden text tells one alert's links from another's where the row can't be seen. */
-export function alertActions(alert: TimedAlert): Html {
+export function alertActions(alert: OpenAlert): Html {
   const which = html`<span class="unseen"> ${alertTitle(alert)} of ${alert.hubId === null ? 'all accounts' : String(alert.hubId)}</span>`
   const acknowledge = html`<a href="${alertPath(alert)}#acknowledge">Acknowledge${which}</a>`
   const silence = html`<a href="${newSilencePath(matchersFor(alert))}">Silence${which}</a>`

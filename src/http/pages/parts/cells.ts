@@ -11,7 +11,8 @@ import { STATE_NAMES } from '../../../views/judge-account.ts'
 export const NONE = html`<span class="soft none">–</span>`
 
 /** `3 min ago`, with the exact time on pointing at it. */
-export function when(at: number | null, now: number): Html {
+export function when(moment: number | string | null, now: number): Html {
+  const at = typeof moment === 'string' ? Date.parse(moment) : moment
   const exact = iso(at)
   if (at === null || exact === null) return new Html('<span class="soft">never</span>')
   return html`<time datetime="${exact}" title="${formatSecond(at)}">${formatDistance(at - now)}</time>`

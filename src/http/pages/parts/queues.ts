@@ -14,8 +14,7 @@ export function queueTable(queues: FleetStatus['queues'], now: number): Html {
 }
 
 function jobsText({ waiting, active, delayed, failed, oldestWaitingAt }: FleetStatus['queues'][number], now: number) {
-  const oldest =
-    oldestWaitingAt === null ? undefined : html`, the oldest from ${when(Date.parse(oldestWaitingAt), now)}`
+  const oldest = oldestWaitingAt === null ? undefined : html`, the oldest from ${when(oldestWaitingAt, now)}`
   const parts = [
     failed === 0 ? undefined : html`<span class="is-warning">${formatCount(failed)} failed</span>`,
     waiting === 0 ? undefined : html`${formatCount(waiting)} waiting${oldest}`,

@@ -21,7 +21,7 @@ export function attemptTable(
     'Newest attempts to deliver',
     'When',
     attempts.map((one) => ({
-      at: when(one.at === null ? null : Date.parse(one.at), now),
+      at: when(one.at, now),
       id: one.id,
       receiver: one.receiver,
       type: one.type,
@@ -31,7 +31,7 @@ export function attemptTable(
         ['Answer', one.answer === null ? undefined : String(one.answer)],
         ['Took', one.ms === null ? undefined : formatSeconds(one.ms)],
         ['Reason', cleanText(one.reason, 300) || undefined],
-        ['Next attempt', one.nextAt === null ? undefined : when(Date.parse(one.nextAt), now)],
+        ['Next attempt', one.nextAt === null ? undefined : when(one.nextAt, now)],
       ],
     })),
     carried,
