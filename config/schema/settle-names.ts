@@ -17,9 +17,8 @@ export interface FileAccess {
 export function settleNames(source: Source, { path, unknown = [], message }: Issue, world: FileAccess): void {
   const known = message.split(',')
   const at = pathInFile(source, path)
-  const group = groupAt(source, at)
   for (const key of unknown) {
-    if (known.includes(key)) readTwin(source, group, [...at, key], world)
+    if (known.includes(key)) readTwin(source, [...at, key], world)
     else reportName(source, [...at, key], sayUnknown(key, known, at))
     removeAt(source, [...at, key])
   }
@@ -38,13 +37,9 @@ function reportName(source: Source, path: Path, message: string): void {
 }
 
 /** Puts the secret that a file holds in its place; where it can't be read, the schema says what belongs there. */
-function readTwin(
-  source: Source,
-  group: Record<PropertyKey, unknown>,
-  path: Path,
-  { folder, readFile }: FileAccess,
-): void {
+function readTwin(source: Source, path: Path, { folder, readFile }: FileAccess): void {
   const place = renderPath(path)
+  const group = groupAt(source, path.slice(0, -1))
   const key = String(path.at(-1))
   const name = key.slice(0, -twinOf('').length)
   const secret = renderPath([...path.slice(0, -1), name])
@@ -54,23 +49,19 @@ function readTwin(
     reportName(source, path, `is set beside ${name}: keep one of the two`)
     return
   }
-  group[name] = ''
-  source.foreign.add(secret)
-  if (typeof given !== 'string' || given === '') {
-    source.problems.push({ path: place, ...source.values.get(place), message: 'must be the path of a file' })
-    source.twins.set(secret, { place, file: '' })
-    return
-  }
-  const file = resolve(folder, given)
-  // A path from a variable may be the secret itself, by mistake.
-  const isShown = !source.foreign.has(place)
-  const { text = '', fault } = readContent(file, readFile)
+  const isPath = typeof given === 'string' && given !== ''
+  const file = isPath ? resolve(folder, given) : ''
+  if (!isPath) source.problems.push({ path: place, ...source.values.get(place), message: 'must be the path of a file' })
+  const { text = '', fault } = isPath ? readContent(file, readFile) : {}
   const held = text.replace(/(\r?\n)+$/, '')
   const why = fault ?? (held.trim() === '' ? 'the file is empty' : undefined)
+  // A path from a variable may be the secret itself, by mistake.
+  const shown = source.foreign.has(place) ? undefined : file
   source.twins.set(secret, {
     place,
-    file: isShown ? file : 'FILE',
-    ...(why !== undefined && { fault: isShown ? `${why}: ${file}` : why }),
+    file: shown ?? 'FILE',
+    ...(why !== undefined && { fault: shown === undefined ? why : `${why}: ${shown}` }),
   })
-  if (why === undefined) group[name] = held
+  source.foreign.add(secret)
+  group[name] = why === undefined ? held : ''
 }

@@ -1,4 +1,4 @@
-import { type Document, isAlias, isMap, isScalar, isSeq, LineCounter, parse, parseDocument } from 'yaml'
+import { type Document, isAlias, isMap, isScalar, isSeq, LineCounter, parse, parseDocument, type Scalar } from 'yaml'
 import { Secret } from '../../src/runtime/secret.ts'
 import { suggest } from '../../src/text/suggest.ts'
 import { type ConfigProblem, type Path, type Position, renderPath } from './problems.ts'
@@ -62,7 +62,7 @@ export function readSource(text: string, env: Environment): Source {
     return { path: '', ...at, message: sayFault(message, text.split('\n')[at.line - 1] ?? '') }
   })
   if (faults.length > 0) return { ...source, problems: oncePerLine(faults) }
-  source.data = new Walk(document, source, env, positionOf).take(document.contents, [], { line: 1, column: 1 })
+  source.data = valuesOf(document, source, env, positionOf)
   return source
 }
 
@@ -77,86 +77,80 @@ function parsed(text: string, lineCounter: LineCounter): Document.Parsed | strin
   }
 }
 
-class Walk {
-  readonly #document: Document.Parsed
-  readonly #source: Source
-  readonly #env: Environment
-  readonly #positionOf: (offset: number) => Position
-  #left = MOST_NODES
+type PositionOf = (offset: number) => Position
 
-  constructor(document: Document.Parsed, source: Source, env: Environment, positionOf: (offset: number) => Position) {
-    this.#document = document
-    this.#source = source
-    this.#env = env
-    this.#positionOf = positionOf
-  }
+/** The document as plain values; what there is to say of them goes into `source`. */
+function valuesOf(document: Document.Parsed, source: Source, env: Environment, positionOf: PositionOf): unknown {
+  let left = MOST_NODES
 
   /** Undefined for what has no value. */
-  take(given: unknown, path: Path, parentAt: Position): unknown {
-    const node = this.#resolved(given)
-    const at = this.#at(node) ?? this.#at(given) ?? parentAt
-    this.#source.values.set(renderPath(path), at)
-    this.#left -= 1
-    if (this.#left === -1)
-      this.#source.problems.push({ path: '', message: 'the aliases in it unfold to more than a config file can hold' })
-    if (this.#left < 0) return undefined
-    if (path.length > DEEPEST) this.#report(path, at, `nested deeper than ${DEEPEST} levels`)
-    else if (isMap(node)) return this.#group(node.items, path, at)
-    else if (isSeq(node)) return node.items.map((item, index) => this.take(item, [...path, index], at) ?? null)
-    else if (isScalar(node)) return this.#scalar(node, path, at)
-    else if (isAlias(given)) this.#report(path, at, 'an alias of nothing: no anchor of that name precedes it')
+  function take(given: unknown, path: Path, parentAt: Position): unknown {
+    const node = resolved(given)
+    const at = placeOf(node) ?? placeOf(given) ?? parentAt
+    source.values.set(renderPath(path), at)
+    left -= 1
+    if (left === -1)
+      source.problems.push({ path: '', message: 'the aliases in it unfold to more than a config file can hold' })
+    if (left < 0) return undefined
+    if (path.length > DEEPEST) report(path, at, `nested deeper than ${DEEPEST} levels`)
+    else if (isMap(node)) return group(node.items, path, at)
+    else if (isSeq(node)) return node.items.map((item, index) => take(item, [...path, index], at) ?? null)
+    else if (isScalar(node)) return scalar(node, path, at)
+    else if (isAlias(given)) report(path, at, 'an alias of nothing: no anchor of that name precedes it')
     return undefined
   }
 
-  #group(pairs: readonly { key: unknown; value: unknown }[], path: Path, at: Position): Record<string, unknown> {
+  function group(pairs: readonly { key: unknown; value: unknown }[], path: Path, at: Position): object {
     const values = new Map<string, unknown>()
     const isTable = TABLES.test(renderPath(path))
     for (const pair of pairs) {
-      const name = this.#resolved(pair.key)
-      const nameAt = this.#at(pair.key) ?? at
+      const name = resolved(pair.key)
+      const nameAt = placeOf(pair.key) ?? at
       if (!isScalar(name)) {
-        this.#report(path, nameAt, 'a name of a setting must be plain text')
+        report(path, nameAt, 'a name of a setting must be plain text')
         continue
       }
       const key = typeof name.value === 'string' ? name.value : (name.source ?? String(name.value))
       const inside = [...path, key]
-      const first = this.#source.names.get(renderPath(inside))
-      if (values.has(key)) this.#report(inside, nameAt, `given twice: first in line ${first?.line}`)
-      else if (key === '__proto__') this.#report(inside, nameAt, 'unknown')
+      const first = source.names.get(renderPath(inside))
+      if (values.has(key)) report(inside, nameAt, `given twice: first in line ${first?.line}`)
+      else if (key === '__proto__') report(inside, nameAt, 'unknown')
       else {
-        this.#source.names.set(renderPath(inside), nameAt)
-        const value = this.take(pair.value, inside, nameAt)
+        source.names.set(renderPath(inside), nameAt)
+        const value = take(pair.value, inside, nameAt)
         values.set(key, value === undefined && isTable ? null : value)
-        if (value === undefined && !isTable) this.#source.empty.push(inside)
+        if (value === undefined && !isTable) source.empty.push(inside)
       }
     }
     return Object.fromEntries(values)
   }
 
-  #scalar({ value, source }: { value: unknown; source?: string }, path: Path, at: Position): unknown {
+  function scalar(node: Scalar, path: Path, at: Position): unknown {
     const isPayload = path[0] === 'receivers' && path[2] === 'payload'
-    if (value === null) return undefined
+    if (node.value === null) return undefined
     // There a number is sent as a number.
-    if (typeof value !== 'string') return isPayload ? value : (source ?? String(value))
-    const { text, used, complaints } = interpolate(value, this.#env)
-    for (const complaint of complaints) this.#report(path, at, complaint)
-    if (used) this.#source.foreign.add(renderPath(path))
+    if (typeof node.value !== 'string') return isPayload ? node.value : (node.source ?? String(node.value))
+    const { text, used, complaints } = interpolate(node.value, env)
+    for (const complaint of complaints) report(path, at, complaint)
+    if (used) source.foreign.add(renderPath(path))
     // Values from the environment are secrets there: keys of other services are among them.
     return used && isPayload ? new Secret(text) : text
   }
 
-  #resolved(node: unknown): unknown {
-    return isAlias(node) ? node.resolve(this.#document) : node
+  function resolved(node: unknown): unknown {
+    return isAlias(node) ? node.resolve(document) : node
   }
 
-  #at(node: unknown): Position | undefined {
+  function placeOf(node: unknown): Position | undefined {
     const range = (node as { range?: [number, number, number] | null } | null | undefined)?.range
-    return range ? this.#positionOf(range[0]) : undefined
+    return range ? positionOf(range[0]) : undefined
   }
 
-  #report(path: Path, at: Position, message: string): void {
-    this.#source.problems.push({ path: renderPath(path), ...at, message })
+  function report(path: Path, at: Position, message: string): void {
+    source.problems.push({ path: renderPath(path), ...at, message })
   }
+
+  return take(document.contents, [], { line: 1, column: 1 })
 }
 
 /** The parser's message without what it quotes from the file, which may be a secret. */
