@@ -39,9 +39,9 @@ test('accounts are ordered by what the address says, and a column says how they 
   expect(await found('sort=nearest')).toEqual([2, 1, 3])
   const { text } = await get('/accounts?sort=domain&q=example&state=active')
   expect(text).toContain(
-    'aria-sort="ascending"><a class="sort" href="/accounts?q=example&amp;state=active&amp;sort=domain&amp;order=desc">Account',
+    'aria-sort="ascending"><a href="/accounts?q=example&amp;state=active&amp;sort=domain&amp;order=desc">Account',
   )
-  expect(text).toContain('<a class="sort" href="/accounts?q=example&amp;state=active&amp;sort=poll">Next poll</a>')
+  expect(text).toContain('<a href="/accounts?q=example&amp;state=active&amp;sort=poll">Next poll</a>')
 })
 
 test('the page says how many accounts are in which state, and of each its alerts, trouble and nearest limit', async () => {

@@ -54,7 +54,7 @@ test('pages of operators stay as they are', async () => {
 test('without a logo the name is the head of the page; without a color the style sheet is not asked for', async () => {
   const { ask } = await openServer(redis, { brand: { name: 'Acme <Sync>' } })
   const { text } = await ask('GET', '/oauth/callback?state=forged')
-  expect(text).toContain('<p class="app">Acme &lt;Sync&gt;</p>')
+  expect(text).toContain('<p><b>Acme &lt;Sync&gt;</b></p>')
   expect(text).not.toMatch(/assets\/(logo|brand)/)
   for (const path of OWN.slice(0, 2)) expect((await ask('GET', path)).status).toBe(401)
 })

@@ -16,7 +16,7 @@ const NOW = FROM + 30 * DAY
 
 /** The picture of the only chart of a page, and the cells of its table, newest first. */
 function chartIn(page: string) {
-  const [, height, svg = ''] = /<svg class="plot" height="(\d+)"(.*?)<ul class="legend">/s.exec(page) ?? []
+  const [, height, svg = ''] = /<svg class="plot" height="(\d+)"(.*?)<ul class="legend row">/s.exec(page) ?? []
   const [, table = ''] = /<table aria-label="Values of .*?<tbody>(.*?)<\/tbody>/s.exec(page) ?? []
   const rows = [...table.matchAll(/<tr>(.*?)<\/tr>/g)].map(([row]) =>
     [...row.matchAll(/<div>(.*?)<\/div>/g)].map(([, cell = '']) => cell),

@@ -132,7 +132,7 @@ test('the page of alerts names the silences in force and marks what they mean, s
   const { id } = (await silence({ matchers: ACCOUNT, comment: '<script>alert(1)</script>', endsAt, author: '"<b>' }))
     .json
   const { text } = await get('/alerts')
-  expect(text).toContain(`<code id="${id}">${id}</code>`)
+  expect(text).toContain(`<code id="${id}" class="whole">${id}</code>`)
   expect(text).toContain('account=1')
   expect(text.match(new RegExp(`href="/alerts#${id}"`, 'g'))).toHaveLength(2)
   expect(text).not.toContain('<script>')

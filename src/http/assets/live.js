@@ -131,7 +131,7 @@
     if (note === null && text === '') return
     if (note === null) {
       note = document.createElement('p')
-      note.className = 'live-note'
+      note.className = 'live-note verdict warning'
       note.setAttribute('role', 'status')
       document.querySelector('main').prepend(note)
     }

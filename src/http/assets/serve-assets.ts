@@ -3,12 +3,9 @@ import type { FastifyInstance } from 'fastify'
 
 /** Files that pages load: all of them from here, as the Content-Security-Policy asks. */
 export const ASSETS = {
-  '/assets/plimsoll.css': {
-    type: 'text/css; charset=utf-8',
-    files: ['plimsoll.css', 'fleet.css', 'charts.css', 'forms.css', 'touch.css'],
-  },
-  '/assets/live.js': { type: 'text/javascript; charset=utf-8', files: ['live.js'] },
-  '/assets/mark.svg': { type: 'image/svg+xml', files: ['mark.svg'] },
+  '/assets/plimsoll.css': { type: 'text/css; charset=utf-8', file: 'plimsoll.css' },
+  '/assets/live.js': { type: 'text/javascript; charset=utf-8', file: 'live.js' },
+  '/assets/mark.svg': { type: 'image/svg+xml', file: 'mark.svg' },
 } as const
 
 export interface Asset {
@@ -20,10 +17,10 @@ export interface Asset {
 
 /** Once, at the start: when the config is read again, files of another version may lie there, or none. */
 export function readAssets(): Asset[] {
-  return Object.entries(ASSETS).map(([path, { type, files }]) => ({
+  return Object.entries(ASSETS).map(([path, { type, file }]) => ({
     path,
     type,
-    content: files.map((file) => readFileSync(new URL(file, import.meta.url), 'utf8')).join('\n'),
+    content: readFileSync(new URL(file, import.meta.url), 'utf8'),
   }))
 }
 

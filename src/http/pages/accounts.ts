@@ -143,7 +143,7 @@ function stateLinks(asked: AccountsAddress, byState: Record<AccountState, number
   const total = ACCOUNT_STATES.reduce((sum, state) => sum + byState[state], 0)
   const link = (state: AccountState | undefined, name: string, count: number) => {
     const isShown = state === asked.state
-    return html`<a href="${accountsPath(asked, { state })}"${isShown ? html` aria-current="true"` : undefined}>${name} <span class="count">${formatCount(count)}</span></a> `
+    return html`<a href="${accountsPath(asked, { state })}"${isShown ? html` aria-current="true"` : undefined}>${name} <span class="soft">${formatCount(count)}</span></a> `
   }
   const shown = ACCOUNT_STATES.filter((state) => byState[state] > 0 || state === asked.state)
   return html`<nav class="chips" aria-label="States">${link(undefined, 'all', total)}${shown.map((state) => link(state, STATE_NAMES[state], byState[state]))}</nav>`
@@ -176,13 +176,13 @@ function searchForm(
   tags: readonly string[],
 ): Html {
   return html`<form method="get" action="/accounts" class="search" role="search">
-<label class="wide">Hub id or part of a domain <input type="search" name="q" value="${text}" maxlength="200"></label>
+<label>Hub id or part of a domain <input type="search" name="q" size="26" value="${text}" maxlength="200"></label>
 ${select(ALERT, alert)}
 ${tags.length === 0 ? undefined : select(choice('tag', 'Tag', 'any', tags), tag)}
 ${overdue === undefined ? undefined : select(OVERDUE, overdue)}
 ${select(SORT, sort)}
-<label class="tick"><input type="checkbox" name="order" value="desc"${checked(descending)}> Reverse order</label>
-<label class="tick"><input type="checkbox" name="stale" value="1"${checked(stale)}> Without a fresh reading</label>
+<label><input type="checkbox" name="order" value="desc"${checked(descending)}> Reverse order</label>
+<label><input type="checkbox" name="stale" value="1"${checked(stale)}> Without a fresh reading</label>
 ${hidden('state', state)}
 <button>Search</button>
 </form>`
@@ -208,7 +208,7 @@ function accountRows(
 ): Html {
   const sortedBy = (title: string, sort: AccountSort): TableColumn => ({ title, sort: sortLink(asked, sort) })
   const moment = (at: number | null) => (at === null ? NONE : when(at, now))
-  return html`<div class="accounts">${htmlTable(
+  return htmlTable(
     'Accounts',
     [
       sortedBy('Account', 'domain'),
@@ -228,7 +228,7 @@ function accountRows(
       row.account.polledAt === null ? NONE : readAge(row.account.polledAt, freshnessMs, now),
       moment(row.account.nextPollAt),
     ]),
-  )}</div>`
+  )
 }
 
 /** Number of alerts that need an operator, by level, and of handled ones. */
@@ -259,7 +259,7 @@ function sortLink(asked: AccountsAddress, sort: AccountSort): NonNullable<TableC
 function pager(asked: AccountsAddress, next: Place | undefined, previous: Place | undefined): Html | undefined {
   const isFirst = asked.after === undefined && asked.before === undefined
   if (isFirst && next === undefined) return undefined
-  return html`<nav class="pager" aria-label="Pages">
+  return html`<nav class="row" aria-label="Pages">
 ${isFirst ? undefined : html`<a href="${accountsPath(asked)}">First page</a>`}
 ${previous === undefined ? undefined : html`<a rel="prev" href="${accountsPath(asked, { before: previous })}">Previous accounts</a>`}
 ${next === undefined ? undefined : html`<a rel="next" href="${accountsPath(asked, { after: next })}">More accounts</a>`}

@@ -76,11 +76,11 @@ async function ask(_deps: WebDeps, _request: FastifyRequest, { alert, address, n
     status: 200,
     title: 'Acknowledge this alert?',
     body: html`${facts(alert, now)}
-<form method="post" action="${address}" class="sign-in">
+<form method="post" action="${address}" class="form">
 <input type="hidden" name="level" value="${alert.level}">
 <label>Your name <input name="by" maxlength="100" autocomplete="name"></label>
 <label>Comment <input name="comment" maxlength="300" autocomplete="off"></label>
-<button>Acknowledge</button>
+<div class="row"><button>Acknowledge</button></div>
 </form>
 <p class="soft">It is then not sent again until it gets worse. Opening this page has changed nothing.</p>`,
   }

@@ -76,5 +76,5 @@ function objectOf({ hubId, subject, detail }: AuditEntry): Html {
 
 function pager(query: Readonly<Record<string, string>>, next: string | undefined): Html | undefined {
   if (next === undefined) return undefined
-  return html`<nav class="pager" aria-label="Pages"><a href="${addressWith(query, { after: next })}">Older entries</a></nav>`
+  return html`<nav class="row" aria-label="Pages"><a href="${addressWith(query, { after: next })}">Older entries</a></nav>`
 }

@@ -37,7 +37,7 @@ ${content.body}
 export function customerPage(brand: Brand, content: PageContent): Html {
   const { name, logo } = brand
   const head =
-    logo === undefined ? html`<p class="app">${name}</p>` : html`<img class="logo" src="${BRAND_LOGO}" alt="${name}">`
+    logo === undefined ? html`<p><b>${name}</b></p>` : html`<img class="logo" src="${BRAND_LOGO}" alt="${name}">`
   return frame(
     content,
     'plain',
@@ -88,13 +88,12 @@ export async function showOperatorPage(
   const links = MENU.filter(([path]) => path !== '/audit' || request.mayAudit).map(
     ([path, name]) => html`<a href="${path}"${path === page.at ? html` aria-current="page"` : undefined}>${name}</a>`,
   )
-  const signOut = html`<form method="post" action="/sign-out">${formTokenField(request.formToken)}<button class="quiet">Sign out</button></form>`
+  const signOut = html`<form method="post" action="/sign-out">${formTokenField(request.formToken)}<button class="small">Sign out</button></form>`
   const note = doneNote(request, page.why)
   if (note !== undefined) reply.header('set-cookie', NOTE_SHOWN)
-  const body = html`<a class="skip" href="#content">Skip to the content</a>
-<header><a class="home" href="/">${mark()}<b>Plimsoll</b></a>
+  const body = html`<a class="unseen" href="#content">Skip to the content</a>
+<header><a href="/">${mark()}<b>Plimsoll</b></a>
 <nav aria-label="Main">${links}</nav>
-<details class="menu"><summary>Menu</summary><nav aria-label="Main">${links}</nav></details>
 ${request.caller === '' ? undefined : html`<span class="who"><span class="unseen">Signed in as </span>${request.caller}</span>`}${request.signedIn ? signOut : undefined}</header>
 ${verdictLine(verdict, request.method === 'GET')}
 <main id="content" tabindex="-1">

@@ -55,7 +55,7 @@ function withMore(name: string, { hubId, more }: { hubId: number; more: number }
 
 function pager(next: string | undefined, isLater: boolean): Html | undefined {
   if (next === undefined && !isLater) return undefined
-  return html`<nav class="pager" aria-label="Pages">
+  return html`<nav class="row" aria-label="Pages">
 ${isLater ? html`<a href="/upcoming">First page</a>` : undefined}
 ${next === undefined ? undefined : html`<a rel="next" href="${withQuery('/upcoming', { after: next })}">Later limits</a>`}
 </nav>`

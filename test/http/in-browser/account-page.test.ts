@@ -105,7 +105,7 @@ const CUT = `[...document.querySelectorAll('td, td :not(.unseen)')]
   .filter((one) => one.scrollWidth > one.clientWidth + 1 && getComputedStyle(one).overflowX !== 'visible')
   .map((one) => one.textContent)`
 /** What is touched on its own, and is smaller than a fingertip. */
-const SMALL = `[...document.querySelectorAll('main :is(button, summary, select, .button, .filter a, .chips a, td:first-child a, .tick, input:not([type=hidden], [type=checkbox]))')]
+const SMALL = `[...document.querySelectorAll('main :is(button, summary, select, .button, .chips a, td:first-child a, label:has(> [type=checkbox]), input:not([type=hidden], [type=checkbox]))')]
   .filter((one) => one.checkVisibility() && one.getBoundingClientRect().height < 44)
   .map((one) => one.outerHTML)`
 

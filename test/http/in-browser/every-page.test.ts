@@ -155,7 +155,7 @@ const LOOK = `(() => {
 /** Runs in the page: what a finger would miss. A link within a sentence may be as high as its line. */
 const SMALL = `(() => {
   const targets = 'nav a, button, summary, select, input:not([type=hidden], [type=checkbox], [type=radio]), .button, ' +
-    '.chips a, .filter a, .pager a, .sections a, label:has(> [type=checkbox], > [type=radio]), td:first-child a'
+    '.chips a, label:has(> [type=checkbox], > [type=radio]), td:first-child a'
   const box = (one) => one.getBoundingClientRect()
   return [...document.querySelectorAll(targets)]
     .filter((one) => one.checkVisibility() && box(one).width > 1 && Math.min(box(one).height, box(one).width) < 43.5)

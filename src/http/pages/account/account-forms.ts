@@ -58,7 +58,7 @@ export async function confirmUninstall({ registry }: WebDeps, request: FastifyRe
 <form method="post" action="/accounts/${hubId}/uninstall" class="form panel">
 ${formTokenField(request.formToken)}
 <label>Reason <input name="reason" maxlength="200" autocomplete="off" placeholder="for the log"></label>
-<div class="buttons"><button class="grave">Uninstall</button> <a class="button" href="/accounts/${hubId}">Cancel</a></div>
+<div class="row"><button class="grave">Uninstall</button> <a class="button" href="/accounts/${hubId}">Cancel</a></div>
 </form>`
   return { at: '/accounts', title: `Uninstall ${accountTitle(account)}?`, body }
 }

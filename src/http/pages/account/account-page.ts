@@ -111,10 +111,10 @@ function actions(
   const path = `/accounts/${hubId}`
   const site = crmSite(deps.install.installUrl, account.hublet)
   const crm = site && html`<a class="button" href="${site}/contacts/${hubId}" rel="noreferrer">Open in CRM</a>`
-  if (token === undefined) return html`<div class="buttons">${crm}</div>`
+  if (token === undefined) return html`<div class="row">${crm}</div>`
   const send = (what: string, text: string) =>
     html`<form method="post" action="${path}/${what}">${formTokenField(token)}<button class="second">${text}</button></form>`
-  return html`<div class="buttons">
+  return html`<div class="row">
 ${send('poll', 'Poll now')}${send('refresh', 'Refresh now')}${crm}
 <a class="button grave" href="${path}/uninstall">Uninstall</a>
 ${needsReconnect(account) ? undefined : reconnectField(deps, hubId, request)}
@@ -135,8 +135,8 @@ function charts(all: AccountSeries): Html | undefined {
     })
     .slice(0, MOST_CHARTS)
   const drawn = shown.map((series) => seriesChart(all, series, HEIGHT, html`<h3>${seriesLink(all, series)}</h3>`))
-  return html`<section id="charts"><div class="head"><h2>Charts</h2>
-${rangeChoice(all, (range) => `/accounts/${all.hubId}?range=${range}#charts`)}</div>
+  return html`<section id="charts"><h2>Charts</h2>
+${rangeChoice(all, (range) => `/accounts/${all.hubId}?range=${range}#charts`)}
 ${shown.length === 0 ? nothing('There is nothing to draw: nothing is used.') : undefined}
 <div class="charts">${drawn.slice(0, FIRST_CHARTS)}</div>
 ${drawn.length <= FIRST_CHARTS ? undefined : html`<details><summary>${countOf(drawn.length - FIRST_CHARTS, 'more chart')}</summary><div class="charts">${drawn.slice(FIRST_CHARTS)}</div></details>`}
@@ -229,6 +229,6 @@ ${formToken === undefined ? undefined : contactForm(account, formToken)}</detail
 
 /** The address for messages of a receiver with `to: account`; an empty field removes it. */
 function contactForm({ hubId, contact }: AccountView['account'], token: string): Html {
-  return html`<form method="post" action="/accounts/${hubId}/contact" class="own-end">${formTokenField(token)}
+  return html`<form method="post" action="/accounts/${hubId}/contact" class="search">${formTokenField(token)}
 <label>Contact <input type="email" name="contact" maxlength="254" autocomplete="off" value="${contact ?? ''}" placeholder="ada@example.com"></label> <button class="second">Save contact</button></form>`
 }

@@ -199,7 +199,7 @@ export function seriesChart(all: AccountSeries, series: ShownSeries, height: num
 }
 
 export function rangeChoice({ range: chosen, now }: AccountSeries, path: (range: RangeName) => string): Html {
-  return html`<p class="filter" role="group" aria-label="Range">${RANGE_NAMES.map(
+  return html`<p class="chips" role="group" aria-label="Range">${RANGE_NAMES.map(
     (range) => html`<a href="${path(range)}"${range === chosen ? html` aria-current="true"` : undefined}>${range}</a>`,
   )}<span class="soft">times in ${zoneName(now)}</span></p>`
 }

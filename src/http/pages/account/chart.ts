@@ -65,12 +65,13 @@ export function sparkline(points: readonly Point[], now: number, level?: AlertLe
 function summary({ points, unit, now, forecast }: ChartData, { usage = 0, limit }: Point): string {
   const first = points.find((point) => point.usage !== undefined)
   const change = usage - (first?.usage ?? usage)
-  const span = formatSpan(now - (first?.at ?? now))
-  const move =
-    change === 0 ? `as ${span} ago` : `${change > 0 ? 'up' : 'down'} ${formatCount(Math.abs(change))} in ${span}`
+  const since = now - (first?.at ?? now)
+  const span = formatSpan(since)
+  const rise = `${change > 0 ? 'up' : 'down'} ${formatCount(Math.abs(change))} in ${span}`
+  const move = since < MINUTE ? '' : `, ${change === 0 ? `as ${span} ago` : rise}`
   const end = points.at(-1)
   return [
-    `${formatCount(usage)}${limit === undefined ? '' : ` of ${formatCount(limit)}`} ${unit}, ${move}.`,
+    `${formatCount(usage)}${limit === undefined ? '' : ` of ${formatCount(limit)}`} ${unit}${move}.`,
     ...(forecast === null ? [] : [`At this pace: ${daysLeftText(forecast.days, forecast)}.`]),
     ...(end?.usage === undefined ? [`No data since ${formatMoment(end?.at ?? now)}.`] : []),
   ].join(' ')
@@ -136,7 +137,7 @@ function forecastPart({ days, earliest, latest }: DaysLeft, { usage = 0, limit }
   const start = `M${x(now)} ${y(usage)}`
   const reach = (after: number) => `L${x(now + after * DAY)} ${y(limit)}`
   const late = latest === null ? `L${x(until)} ${y(limit)}L${x(until)} ${y(usage)}` : reach(latest)
-  return html`<path class="range" d="${start}${reach(earliest)}${late}Z"/><path class="forecast" d="${start}${reach(days)}"/>`
+  return html`<path class="range" opacity="0.15" d="${start}${reach(earliest)}${late}Z"/><path class="forecast" d="${start}${reach(days)}"/>`
 }
 
 /** The lines that are there, with their last values. */
@@ -144,7 +145,7 @@ function legend(data: ChartData, last: Point): Html {
   const value = (of: Value) => (last[of] === undefined ? '' : ` ${formatCount(Math.ceil(last[of]))}`)
   const entry = (shape: Html, text: string) => html`<li><svg aria-hidden="true">${shape}</svg>${text}</li>`
   const line = (of: string, text: string) => entry(html`<path class="${of}" d="M0 6h22"/>`, text)
-  return html`<ul class="legend">
+  return html`<ul class="legend row">
 ${linesOf(data)
   .toReversed()
   .map((of) => line(of, `${of}${value(of)}`))}

@@ -75,7 +75,7 @@ function foldedText(rows: readonly Row[]): string {
 
 function seriesTable(some: readonly Row[], all: AccountSeries, mayWrite: boolean): Html {
   const hasActions = mayWrite && some.some(({ open }) => open !== undefined)
-  return html`<div class="series limits">${htmlTable(
+  return html`<div class="limits">${htmlTable(
     'Limits',
     ['What', `Last ${all.range}`, 'Used', 'Days left', 'Alert', hasActions && 'To do'],
     some.map((one) => [
@@ -152,7 +152,7 @@ export function stateOf(state: ExplainedAlert['state'], isPast = false): Html {
 export function ruleText(rule: RulePlace | null): Html {
   return rule === null
     ? html`<span class="soft">none</span>`
-    : html`<span class="rule"><span>${rule.title}</span> <span class="soft">${ruleLineText(rule)}</span></span>`
+    : html`${rule.title} <span class="soft">${ruleLineText(rule)}</span>`
 }
 
 /** The records behind the associations, per direction of a pair; it shows where the provider gives only samples. */
@@ -175,5 +175,5 @@ export function recordsPart(all: AccountSeries): Html {
   })
   const columns = ['Of', 'Record', 'Id', { title: 'Associations', number: true }]
   return html`<details id="records"><summary>Records at or near their limit (${formatCount(rows.length)})</summary>
-<div class="series">${htmlTable('Records', columns, rows.slice(0, MOST))}</div></details>`
+${htmlTable('Records', columns, rows.slice(0, MOST))}</details>`
 }

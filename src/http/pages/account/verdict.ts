@@ -34,7 +34,7 @@ export function verdictPart({ account, verdict, alerts }: AccountView, reconnect
     ({ about, level: own, says }) =>
       html`<li class="${LOOK[own]}">${keepUnits(says)}${about === 'alerts' ? path : undefined}</li>`,
   )
-  return html`<div class="verdict ${LOOK[level]}"><p class="verdict-level">${NAMES[level]} ${stateBadge(account.state, level === 'ok')}</p>
+  return html`<div class="verdict ${LOOK[level]}"><p>${NAMES[level]} ${stateBadge(account.state, level === 'ok')}</p>
 <ul class="findings">${lines}</ul>
-${needsReconnect(account) ? html`<div class="buttons">${reconnect}</div>` : undefined}</div>`
+${needsReconnect(account) ? html`<div class="row">${reconnect}</div>` : undefined}</div>`
 }

@@ -148,7 +148,7 @@ function happenedText({ happened, actions }: DescribedAlert, { hubId }: OpenAler
 
 /** The mail's own, with the link for the customer as a field to copy from. */
 function buttons(deps: WebDeps, request: FastifyRequest, { actions }: DescribedAlert, { hubId }: OpenAlert): Html {
-  return html`<div class="buttons">${actions.map(({ name, url }) =>
+  return html`<div class="row">${actions.map(({ name, url }) =>
     name === RECONNECT && hubId !== null
       ? reconnectField(deps, hubId, request)
       : html`<a class="button" href="${url.startsWith(`${deps.publicUrl}/`) ? url.slice(deps.publicUrl.length) : url}">${name}</a>\n`,
@@ -197,14 +197,14 @@ function acknowledgeForm(alert: OpenAlert, token: string): Html {
 ${formTokenField(token)}
 <input type="hidden" name="level" value="${alert.level}">
 <label>Comment <input name="comment" maxlength="500" autocomplete="off" placeholder="who works on it, and where"></label>
-<div class="buttons"><button>Acknowledge</button> <span class="soft">It is then not sent again until it gets worse or the acknowledgement ends.</span></div>
+<div class="row"><button>Acknowledge</button> <span class="soft">It is then not sent again until it gets worse or the acknowledgement ends.</span></div>
 </form>`
 }
 
 function unacknowledgeForm(alert: OpenAlert, token: string): Html {
   return html`<form method="post" action="${actionPath(alert, 'unacknowledge')}" class="form panel" id="acknowledge">
 ${formTokenField(token)}
-<div class="buttons"><button class="second">Remove acknowledgement</button> <span class="soft">Notifications are then sent as before.</span></div>
+<div class="row"><button class="second">Remove acknowledgement</button> <span class="soft">Notifications are then sent as before.</span></div>
 </form>`
 }
 

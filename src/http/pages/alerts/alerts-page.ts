@@ -90,7 +90,7 @@ function alertsPage({ accounts, counts, query, next, silences, token, reconnect,
   const isNarrowed = Object.values(query).some((value) => value !== undefined)
   const mayWrite = token !== undefined
   const list = accountAlerts(accounts, now, { mayWrite, choose: mayWrite, reconnect: mayWrite ? reconnect : undefined })
-  return html`<p class="filter" data-live="levels">${levelLink(undefined, counts.critical + counts.warning + counts.handled, filter)}${levelLink('critical', counts.critical, filter)}${levelLink('warning', counts.warning, filter)}${handledLink(counts, filter)}</p>
+  return html`<p class="chips" data-live="levels">${levelLink(undefined, counts.critical + counts.warning + counts.handled, filter)}${levelLink('critical', counts.critical, filter)}${levelLink('warning', counts.warning, filter)}${handledLink(counts, filter)}</p>
 ${filterForm(filter)}
 <div data-live="alerts">
 ${accounts.length === 0 ? nothing(isNarrowed ? 'No matching alerts.' : 'No alert is open.') : token === undefined ? list : selectionForm(list, filter, token)}
@@ -109,9 +109,9 @@ const FOR = {
 
 /** Around the list: chosen alerts are acknowledged or silenced at once. */
 function selectionForm(list: Html, { level, kind }: FilterValues, token: string): Html {
-  return html`<form method="post" action="/alerts/selected" class="selection">${formTokenField(token)}${hidden('level', level)}${hidden('kind', kind)}
+  return html`<form method="post" action="/alerts/selected">${formTokenField(token)}${hidden('level', level)}${hidden('kind', kind)}
 ${list}
-<p class="with-selected"><label>Comment <input name="comment" maxlength="500" autocomplete="off"></label>
+<p class="search"><label>Comment <input name="comment" maxlength="500" autocomplete="off"></label>
 <button name="do" value="acknowledge">Acknowledge selected</button>
 <button name="do" value="silence" class="second">Silence selected</button> ${select(FOR, '4h')}
 <span class="soft">A silence of an account covers its later alerts, too.</span></p>
@@ -146,7 +146,7 @@ function pager(filter: FilterValues, after: string | undefined, next: string | u
   if (after === undefined && next === undefined) return undefined
   const first = html`<a href="${withQuery('/alerts', filter)}">First page</a>`
   const following = html`<a href="${withQuery('/alerts', { ...filter, after: next })}" rel="next">Next page</a>`
-  return html`<nav class="pager" aria-label="Pages">${after === undefined ? undefined : first}${next === undefined ? undefined : following}</nav>`
+  return html`<nav class="row" aria-label="Pages">${after === undefined ? undefined : first}${next === undefined ? undefined : following}</nav>`
 }
 
 /** `token`: of the forms that end a silence, for a reader who may. */
@@ -156,7 +156,7 @@ function silenceTable(silences: readonly SilenceView[], now: number, token?: str
     'Silences',
     ['Silence', 'What', 'Why', 'By', 'Starts', 'Ends', { title: 'Open alerts', number: true }, mayEnd && 'To do'],
     silences.map(({ id, matchers, comment, author, startsAt, endsAt, openAlerts }) => [
-      html`<code id="${id}">${id}</code>`,
+      html`<code id="${id}" class="whole">${id}</code>`,
       cleanText(matchers.map(({ name, value }) => `${name}=${value}`).join(' '), 300),
       cleanText(comment, 500),
       cleanText(author),

@@ -111,21 +111,21 @@ ${coversText(covers)}
 <legend>From when, for how long</legend>
 <label>Starts (${zone}; empty: now) <input type="datetime-local" name="starts" value="${form.starts}"${invalid('startsAt', faults.startsAt)}></label>
 ${faultText('startsAt', faults.startsAt)}
-<div class="choices">
+<div class="row">
 ${LENGTH_NAMES.map((length) => lengthChoice(length, SILENCE_LENGTHS[length].text, form.for))}
-<span class="own-end">${lengthChoice(OWN_END, `until (${zone})`, form.for)}
-<label class="bare"><span class="unseen">Until, ${zone}</span><input type="datetime-local" name="until" value="${form.until}"${invalid('endsAt', faults.endsAt)}></label></span>
+<span class="row">${lengthChoice(OWN_END, `until (${zone})`, form.for)}
+<label><span class="unseen">Until, ${zone}</span><input type="datetime-local" name="until" value="${form.until}"${invalid('endsAt', faults.endsAt)}></label></span>
 </div>
 ${faultText('endsAt', faults.endsAt)}
 </fieldset>
 <label>Why (required) <input name="comment" required value="${form.comment}" maxlength="500" autocomplete="off"${invalid('comment', faults.comment)}></label>
 ${faultText('comment', faults.comment)}
-<div class="buttons"><button name="do" value="silence">Silence</button><button name="do" value="preview" class="second" formnovalidate>How many alerts?</button></div>
+<div class="row"><button name="do" value="silence">Silence</button><button name="do" value="preview" class="second" formnovalidate>How many alerts?</button></div>
 </form>`
 }
 
 function lengthChoice(value: string, text: string, chosen: string): Html {
-  return html`<label class="choice"><input type="radio" name="for" value="${value}"${value === chosen ? html` checked` : undefined}> ${text}</label>`
+  return html`<label><input type="radio" name="for" value="${value}"${value === chosen ? html` checked` : undefined}> ${text}</label>`
 }
 
 function invalid(name: string, fault: string | undefined): Html | undefined {
@@ -138,6 +138,6 @@ function faultText(name: string, fault: string | undefined): Html | undefined {
 
 function coversText(covers: number | undefined): Html | undefined {
   if (covers === undefined) return undefined
-  if (covers === 0) return html`<p role="status" class="covers">It covers no open alerts.</p>`
-  return html`<p role="status" class="covers">It covers <b>${countOf(covers, 'open alert')}</b>.</p>`
+  if (covers === 0) return html`<p role="status">It covers no open alerts.</p>`
+  return html`<p role="status">It covers <b>${countOf(covers, 'open alert')}</b>.</p>`
 }

@@ -80,12 +80,12 @@ function fleetPage({ status, verdict, upcoming, first, alerts, carried }: FleetP
   const { deliveries, queues } = status
   const { total } = status.accounts
   return html`<div data-live="verdict" role="status">${needsAction(verdict)}</div>
-<form action="/accounts" class="search" role="search"><label class="wide">Account <input name="q" placeholder="domain or number ( / )" autocomplete="off"></label><button>Search</button> <a href="/accounts">${total === 1 ? 'All accounts' : `All ${countOf(total, 'account')}`}</a></form>
+<form action="/accounts" class="search" role="search"><label>Account <input name="q" size="26" placeholder="domain or number ( / )" autocomplete="off"></label><button>Search</button> <a href="/accounts">${total === 1 ? 'All accounts' : `All ${countOf(total, 'account')}`}</a></form>
 <div data-live="fleet">
 ${tiles(status, now)}
 <h2>Open alerts</h2>
 ${alerts}
-<h2>Upcoming <a class="more" href="/upcoming">${upcoming.accounts > first.length ? `All ${formatCount(upcoming.accounts)} accounts` : 'More'}</a></h2>
+<h2>Upcoming <a href="/upcoming">${upcoming.accounts > first.length ? `All ${formatCount(upcoming.accounts)} accounts` : 'More'}</a></h2>
 ${first.length === 0 ? nothing(noneUpcomingText(upcoming)) : upcomingTable(first)}
 ${upcoming.full.accounts === 0 ? undefined : html`<p><a href="/upcoming#full">${fullText(upcoming.full.accounts)}</a></p>`}
 <h2>Deliveries</h2>
@@ -123,7 +123,7 @@ function firstSteps({ receivers, explain }: WebDeps, { status, verdict }: FleetP
   return html`<div data-live="verdict" role="status">${needsAction(verdict)}</div>
 <div data-live="fleet">
 <h2>First steps</h2>
-<ol class="steps">${steps.map(([isDone, what, how]) => html`<li>${badge(isDone ? 'good' : 'off', isDone ? 'done' : 'to do')} ${what} <span class="soft">${how}</span></li>`)}</ol>
+<ol>${steps.map(([isDone, what, how]) => html`<li>${badge(isDone ? 'good' : 'off', isDone ? 'done' : 'to do')} ${what} <span class="soft">${how}</span></li>`)}</ol>
 ${daemonPart(status, now)}
 </div>`
 }

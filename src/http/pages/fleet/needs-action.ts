@@ -12,7 +12,7 @@ export function needsAction({ troubles }: FleetVerdict): Html | undefined {
   const shown = troubles.length > MOST ? troubles.slice(0, MOST - 1) : troubles
   const rest = troubles.slice(shown.length)
   const lines = (some: readonly Trouble[]) =>
-    html`<ul>${some.map((trouble) => html`<li class="${trouble.level}">${verbOf(trouble)} <span>${trouble.says}</span></li>`)}</ul>`
+    html`<ul class="lines">${some.map((trouble) => html`<li class="${trouble.level}">${verbOf(trouble)} <span>${trouble.says}</span></li>`)}</ul>`
   return html`<section class="needs-action" aria-labelledby="needs-action"><h2 id="needs-action">Needs action</h2>
 ${lines(shown)}${rest.length > 0 ? html`<details><summary>${formatCount(rest.length)} more</summary>${lines(rest)}</details>` : undefined}</section>`
 }

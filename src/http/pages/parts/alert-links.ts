@@ -39,6 +39,6 @@ export function reconnectUrl({ actions }: SignsLinks, hubId: number, request: Fa
 
 /** To copy it from, with or without a script. */
 export function reconnectField(deps: SignsLinks, hubId: number, request: FastifyRequest): Html {
-  return html`<label class="copy">Reconnect link <input id="reconnect" value="${reconnectUrl(deps, hubId, request)}" readonly size="24"></label>
+  return html`<label class="row">Reconnect link <input id="reconnect" value="${reconnectUrl(deps, hubId, request)}" readonly size="24"></label>
 <button type="button" class="second" data-copy="reconnect">Copy reconnect link</button>`
 }

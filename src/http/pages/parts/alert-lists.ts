@@ -22,7 +22,7 @@ interface AlertListMore {
 
 /** Open alerts, a line for each account, the one with the worst alert first; a line opens to its alerts. */
 export function accountAlerts(accounts: readonly AccountAlertsShape[], now: number, more: AlertListMore): Html {
-  return html`<ul class="by-account">
+  return html`<ul class="lines by-account">
 ${accounts.filter(({ alerts }) => alerts.length > 0).map((account) => lineOf(account, now, more))}</ul>`
 }
 
@@ -37,12 +37,12 @@ function lineOf(
   const of = html`<span class="unseen"> ${name}</span>`
   const more = account.critical + account.warning + account.handled - alerts.length
   return html`<li id="account-${hubId ?? 0}" class="${account.critical + account.warning === 0 ? 'handled' : worst.level}">
-${choose ? html`<label class="pick"><input type="checkbox" name="account" value="${hubId ?? 0}"><span class="unseen">All alerts of ${name}</span></label>${alerts.map((alert) => html`<input type="hidden" name="shown" value="${asSeen(alert)}">`)}` : undefined}
+${choose ? html`<label><input type="checkbox" name="account" value="${hubId ?? 0}"><span class="unseen">All alerts of ${name}</span></label>${alerts.map((alert) => html`<input type="hidden" name="shown" value="${asSeen(alert)}">`)}` : undefined}
 <details><summary><b>${name}</b>: ${alertCountsText(account)}; <span class="soft">worst: ${worstText(worst)}, ${when(worst.since, now)}</span>${quietText(alerts, more)}</summary>
 ${alertTable(alerts, now, { mayWrite, choose })}
 ${more > 0 ? html`<p><a href="${hubId === null ? '/alerts' : `/accounts/${hubId}#alerts`}">${countOf(more, 'more alert')}</a></p>` : undefined}
 </details>
-<span class="actions">${reconnect === undefined || hubId === null || !alerts.some(wantsReconnect) ? undefined : copiedLink(hubId, reconnect(hubId), name)}${hubId === null ? undefined : html`<a href="/accounts/${hubId}">Open${of}</a>`}${mayWrite && hubId !== null ? html`<a href="${newSilencePath([{ name: 'account', value: String(hubId) }])}">Silence${of}</a>` : undefined}</span>
+<span class="row">${reconnect === undefined || hubId === null || !alerts.some(wantsReconnect) ? undefined : copiedLink(hubId, reconnect(hubId), name)}${hubId === null ? undefined : html`<a href="/accounts/${hubId}">Open${of}</a>`}${mayWrite && hubId !== null ? html`<a href="${newSilencePath([{ name: 'account', value: String(hubId) }])}">Silence${of}</a>` : undefined}</span>
 </li>
 `
 }
@@ -105,7 +105,7 @@ export function alertTable(
 }
 
 function choiceOf(alert: OpenAlert): Html {
-  return html`<label class="pick"><input type="checkbox" name="alert" value="${asSeen(alert)}"><span class="unseen">${alertTitle(alert)}</span></label>`
+  return html`<label><input type="checkbox" name="alert" value="${asSeen(alert)}"><span class="unseen">${alertTitle(alert)}</span></label>`
 }
 
 export function alertFullness({ usage, limit, percent, level }: OpenAlert): Html {
@@ -130,5 +130,5 @@ export function alertActions(alert: OpenAlert): Html {
   const which = html`<span class="unseen"> ${alertTitle(alert)} of ${alert.hubId === null ? 'all accounts' : String(alert.hubId)}</span>`
   const acknowledge = html`<a href="${alertPath(alert)}#acknowledge">Acknowledge${which}</a>`
   const silence = html`<a href="${newSilencePath(matchersFor(alert))}">Silence${which}</a>`
-  return html`<span class="actions">${alert.acknowledged === undefined ? acknowledge : undefined}${alert.silencedBy === undefined ? silence : undefined}</span>`
+  return html`<span class="row">${alert.acknowledged === undefined ? acknowledge : undefined}${alert.silencedBy === undefined ? silence : undefined}</span>`
 }

@@ -37,7 +37,7 @@ function headOf({ title, number, sort }: TableColumn): Html {
   if (sort === undefined) return html`<th scope="col"${numeric(number)}>${title}</th>`
   const { href, is } = sort
   const ordered = is === undefined ? undefined : html` aria-sort="${is}"`
-  return html`<th scope="col"${numeric(number)}${ordered}><a class="sort" href="${href}">${title}</a></th>`
+  return html`<th scope="col"${numeric(number)}${ordered}><a href="${href}">${title}</a></th>`
 }
 
 function numeric(number: boolean | undefined): Html | undefined {
