@@ -5,15 +5,8 @@ import { ageCell, leftCell } from '../text/cells.ts'
 import { below, spare, state, whole } from '../text/columns.ts'
 import { formatCount, formatPercent } from '../text/format-number.ts'
 import { alertCountsText } from '../views/alert-texts.ts'
-import { type PlannedAccount, STATE_NAMES } from '../views/judge-account.ts'
-import {
-  type AccountWithLimit,
-  type ListedAccount,
-  listedAccountJson,
-  readAccountList,
-  WITHOUT_LIMIT,
-  withClosestLimit,
-} from '../views/list-accounts.ts'
+import { STATE_NAMES } from '../views/judge-account.ts'
+import { type ListedAccount, readAccountList, WITHOUT_LIMIT, withClosestLimit } from '../views/list-accounts.ts'
 import { ListedAccountShape } from '../views/shapes/account.ts'
 import { choiceField, flagField, type Given, textField } from './field.ts'
 import { listing } from './operation.ts'
@@ -67,10 +60,10 @@ export const accountList = listing({
       tag: tagNamed(deps, given.tag),
       limit: Math.min(page.limit, Number.MAX_SAFE_INTEGER - 1),
     })
-    const items: Shown[] = kind === undefined ? rows : rows.filter((row) => hasAlert(row, { kind, level }))
+    const items = kind === undefined ? rows : rows.filter((row) => hasAlert(row, { kind, level }))
     return { items: isForPeople ? await withClosestLimit(deps, items) : items, next: next && placeText(next) }
   },
-  json: listedAccountJson,
+  json: ({ account }) => account,
   show: ({ items }, { given, now }) => {
     if (items.length === 0) return [noneText(given)]
     const columns = [
@@ -83,22 +76,19 @@ export const accountList = listing({
       spare(whole('TOKEN ENDS')),
       below('TROUBLE'),
     ]
-    const rows = items.map(({ account, alerts, trouble, ...limit }) => [
+    const rows = items.map(({ account, ...row }) => [
       String(account.hubId),
       account.hubDomain,
       stateText(account),
-      alertCountsText(alerts),
-      closestCell(limit),
+      alertCountsText(account.openAlerts),
+      closestCell(row),
       account.polledAt === null ? 'not yet' : ageCell(account.polledAt, now),
       leftCell(account.state === 'uninstalled' ? null : account.token.expiresAt, now),
-      trouble,
+      account.trouble,
     ])
     return [{ columns, rows }]
   },
 })
-
-type Shown = ListedAccount & Partial<Limit>
-type Limit = Pick<AccountWithLimit, 'closest' | 'level'>
 
 function hasAlert({ open }: ListedAccount, { kind, level }: Pick<Given<typeof SEARCH>, 'kind' | 'level'>): boolean {
   return open.some(
@@ -107,14 +97,14 @@ function hasAlert({ open }: ListedAccount, { kind, level }: Pick<Given<typeof SE
 }
 
 /** How full its nearest limit is, and the level of the alert about it: `96 % critical`. */
-function closestCell({ closest = null, level }: Partial<Limit>): string {
+function closestCell({ closest = null, level }: Pick<ListedAccount, 'closest' | 'level'>): string {
   if (closest === null) return ''
   if (typeof closest === 'string') return WITHOUT_LIMIT[closest]
   const { usage, percent } = closest.series
   return `${percent === null ? formatCount(usage) : formatPercent(percent)} ${level ?? ''}`.trim()
 }
 
-export function stateText({ state, unreadable }: PlannedAccount): string {
+export function stateText({ state, unreadable }: Pick<ListedAccountShape, 'state' | 'unreadable'>): string {
   return unreadable.length === 0 ? STATE_NAMES[state] : `${STATE_NAMES[state]}, unreadable`
 }
 

@@ -12,9 +12,9 @@ export function ageCell(at: number | string | null, now: number): string {
 }
 
 /** How long until a moment: `12 min`; `over` once it has come. */
-export function leftCell(at: number | null, now: number): string {
-  if (at === null) return ''
-  return at <= now ? 'over' : formatSpan(at - now)
+export function leftCell(at: string | null, now: number): string {
+  const leftMs = Date.parse(at ?? '') - now
+  return at === null ? '' : leftMs <= 0 ? 'over' : formatSpan(leftMs)
 }
 
 /** The columns HUB ID and DOMAIN of an alert. */

@@ -9,8 +9,8 @@ import type { DueKind } from '../redis/keys.ts'
 import { NO_ACCOUNT } from '../redis/steps.ts'
 import { chunksOf } from '../runtime/chunks-of.ts'
 import { accountJson, readFreshAt, withPlan } from './account-view.ts'
-import { type AlertCounts, countsOf, surveyAlerts } from './find-alerts.ts'
-import { isLeaving, judgeAccount, type PlannedAccount, troubleOf } from './judge-account.ts'
+import { countsOf, surveyAlerts } from './find-alerts.ts'
+import { isLeaving, judgeAccount, troubleOf } from './judge-account.ts'
 import { readClosestLimit } from './nearest-limits.ts'
 import type { ListedAccountShape } from './shapes/account.ts'
 import { judgedStates } from './silenced.ts'
@@ -18,12 +18,13 @@ import type { ViewDeps } from './view-deps.ts'
 
 /** One line of a list of accounts: the same on the page, in the API and in the command line. */
 export interface ListedAccount {
-  account: PlannedAccount
-  alerts: AlertCounts
-  /** The same alerts one by one, also those that are handled. */
+  account: ListedAccountShape
+  /** Open alerts of the account one by one, also those that are handled. */
   open: readonly OpenState[]
-  /** Trouble with its tokens or polls, in a few words; '' = none. */
-  trouble: string
+  /** The limit that it is closest to; null: it is leaving, and was never read. Absent where that is not read. */
+  closest?: Awaited<ReturnType<typeof readClosestLimit>> | null
+  /** Level of the alert that is open about that limit. */
+  level?: AlertLevel | undefined
 }
 
 export interface AccountSearch extends Omit<AccountQuery, 'staleBefore' | 'overdue' | 'ahead' | 'without'> {
@@ -31,13 +32,6 @@ export interface AccountSearch extends Omit<AccountQuery, 'staleBefore' | 'overd
   stale: boolean
   /** Only those for which this should have been done by now. */
   overdue?: DueKind | undefined
-}
-
-/** An account with the limit that it is closest to, and the level of the alert that is open about that. */
-export interface AccountWithLimit extends ListedAccount {
-  /** Null: it is leaving, and was never read. */
-  closest: Awaited<ReturnType<typeof readClosestLimit>> | null
-  level: AlertLevel | undefined
 }
 
 type Sources = AccountLists & Pick<ViewDeps, 'due' | 'silences' | 'coverage' | 'clock'>
@@ -88,12 +82,12 @@ async function rowsOf(
   }
   return Promise.all(
     accounts.map(async (found) => {
-      const account = await withPlan(deps.due, found)
-      const open = byAccount.get(account.hubId) ?? []
+      const planned = await withPlan(deps.due, found)
+      const open = byAccount.get(found.hubId) ?? []
       const alerts = judgedStates(open, silences, now)
-      const freshAt = await readFreshAt(deps, account.hubId)
-      const trouble = troubleOf(judgeAccount({ account, alerts, freshnessMs, freshAt }, now))
-      return { account, alerts: countsOf(alerts), open, trouble }
+      const freshAt = await readFreshAt(deps, found.hubId)
+      const trouble = troubleOf(judgeAccount({ account: planned, alerts, freshnessMs, freshAt }, now))
+      return { account: { ...accountJson(planned), openAlerts: countsOf(alerts), trouble }, open }
     }),
   )
 }
@@ -102,9 +96,9 @@ async function rowsOf(
 export async function withClosestLimit(
   deps: Pick<ViewDeps, 'store' | 'keys' | 'clock'>,
   listed: readonly ListedAccount[],
-): Promise<AccountWithLimit[]> {
+): Promise<ListedAccount[]> {
   const now = deps.clock.now()
-  const found: AccountWithLimit[] = []
+  const found: ListedAccount[] = []
   for (const some of chunksOf(listed)) {
     const closest = await Promise.all(some.map(({ account }) => readClosestLimit(deps, account.hubId, now)))
     found.push(...some.map((one, n) => withLevel(one, closest[n] ?? 'unread')))
@@ -112,7 +106,7 @@ export async function withClosestLimit(
   return found
 }
 
-function withLevel(listed: ListedAccount, closest: Exclude<AccountWithLimit['closest'], null>): AccountWithLimit {
+function withLevel(listed: ListedAccount, closest: NonNullable<ListedAccount['closest']>): ListedAccount {
   if (closest === 'unread' && isLeaving(listed.account)) return { ...listed, closest: null, level: undefined }
   const field = typeof closest === 'string' ? undefined : closest.series.id
   return { ...listed, closest, level: listed.open.find((one) => one.field === field)?.state.level }
@@ -120,7 +114,3 @@ function withLevel(listed: ListedAccount, closest: Exclude<AccountWithLimit['clo
 
 /** For people, where there is no limit to show. */
 export const WITHOUT_LIMIT = { unread: 'not read yet', unreadable: 'unreadable', none: 'no limit' } as const
-
-export function listedAccountJson({ account, alerts, trouble }: ListedAccount): ListedAccountShape {
-  return { ...accountJson(account), openAlerts: alerts, trouble }
-}

@@ -14,13 +14,7 @@ import { ACCOUNT_STATES, type AccountState, type DueKind } from '../../redis/key
 import { countOf, daysLeftText, formatCount, keepUnits } from '../../text/format-number.ts'
 import { type Html, html } from '../../text/html.ts'
 import { STATE_NAMES } from '../../views/judge-account.ts'
-import {
-  type AccountWithLimit,
-  type ListedAccount,
-  readAccountList,
-  WITHOUT_LIMIT,
-  withClosestLimit,
-} from '../../views/list-accounts.ts'
+import { type ListedAccount, readAccountList, WITHOUT_LIMIT, withClosestLimit } from '../../views/list-accounts.ts'
 import { check, oneOf } from '../query.ts'
 import { placeInAccounts } from '../search-accounts.ts'
 import type { WebDeps } from '../web-deps.ts'
@@ -200,14 +194,9 @@ function noneFound(asked: AccountsAddress): Html {
   return html`<p class="nothing">No account matches. <a href="/accounts">Show all</a></p>`
 }
 
-function accountRows(
-  rows: readonly AccountWithLimit[],
-  asked: AccountsAddress,
-  freshnessMs: number,
-  now: number,
-): Html {
+function accountRows(rows: readonly ListedAccount[], asked: AccountsAddress, freshnessMs: number, now: number): Html {
   const sortedBy = (title: string, sort: AccountSort): TableColumn => ({ title, sort: sortLink(asked, sort) })
-  const moment = (at: number | null) => (at === null ? NONE : when(at, now))
+  const moment = (at: string | null) => (at === null ? NONE : when(at, now))
   return htmlTable(
     'Accounts',
     [
@@ -222,7 +211,7 @@ function accountRows(
     rows.map((row) => [
       accountLink(row.account),
       alertsCell(row),
-      html`${stateBadge(row.account.state, row.trouble === '')}${row.account.unreadable.length > 0 ? ' unreadable' : ''}${row.trouble === '' ? undefined : html`<br>${keepUnits(row.trouble)}`}`,
+      html`${stateBadge(row.account.state, row.account.trouble === '')}${row.account.unreadable.length > 0 ? ' unreadable' : ''}${row.account.trouble === '' ? undefined : html`<br>${keepUnits(row.account.trouble)}`}`,
       closestCell(row),
       row.account.state === 'uninstalled' ? NONE : moment(row.account.token.expiresAt),
       row.account.polledAt === null ? NONE : readAge(row.account.polledAt, freshnessMs, now),
@@ -232,15 +221,16 @@ function accountRows(
 }
 
 /** Number of alerts that need an operator, by level, and of handled ones. */
-function alertsCell({ alerts: { critical, warning, handled } }: ListedAccount): Html {
+function alertsCell({ account: { openAlerts } }: ListedAccount): Html {
+  const { critical, warning, handled } = openAlerts
   if (critical + warning + handled === 0) return NONE
   const some = (count: number, look: string, text: string) => (count === 0 ? undefined : html`${badge(look, text)} `)
   return html`${some(critical, 'critical', `${formatCount(critical)} critical`)}${some(warning, 'warning', countOf(warning, 'warning'))}${handled === 0 ? undefined : html`<span class="soft whole">${critical + warning === 0 ? '' : '+ '}${formatCount(handled)} handled</span>`}`
 }
 
 /** How full its nearest limit is, at any height, and which one that is. */
-function closestCell({ closest, level }: AccountWithLimit): Html {
-  if (closest === null) return NONE
+function closestCell({ closest, level }: ListedAccount): Html {
+  if (closest == null) return NONE
   if (typeof closest === 'string') return html`<span class="soft">${WITHOUT_LIMIT[closest]}</span>`
   const { series, daysLeft } = closest
   const days = daysLeft === null || daysLeft <= 0 ? '' : `, ${keepUnits(daysLeftText(daysLeft))}`

@@ -19,8 +19,10 @@ export function when(moment: number | string | null, now: number): Html {
 }
 
 /** How long ago limits were read, marked where that is too long. */
-export function readAge(at: number, freshnessMs: number, now: number): Html {
-  return now - at > freshnessMs ? html`<span class="is-warning">${when(at, now)}</span>` : when(at, now)
+export function readAge(at: number | string, freshnessMs: number, now: number): Html {
+  return now - new Date(at).getTime() > freshnessMs
+    ? html`<span class="is-warning">${when(at, now)}</span>`
+    : when(at, now)
 }
 
 /** A word in a color: `good`, `warning`, `critical`, or `off` for all others. */
