@@ -1,7 +1,5 @@
 import * as z from 'zod'
-import { oneOrMany, plainText, related } from './values.ts'
-
-const NAME = /^[A-Za-z0-9_-]{1,64}$/
+import { byName, oneOrMany, plainText } from './values.ts'
 
 const accountPattern = () =>
   plainText(/^[^\s\p{Cc}]+$/u, 'must be text without spaces; * matches any text').meta({
@@ -15,11 +13,7 @@ export const accountMatch = () => ({
   tag: oneOrMany(plainText()).exactOptional().describe('Names from `tags`: the account carries one of them.'),
 })
 
-export const tags = related(
-  z.record(z.string(), z.array(accountPattern()).describe('Hub ids, or domains in which * matches any text.')),
-  (given, report) => {
-    for (const name of Object.keys(given).filter((one) => !NAME.test(one))) {
-      report([name], "a tag's name is made of letters, digits, _ and -")
-    }
-  },
-).meta({ propertyNames: { pattern: NAME.source } })
+export const tags = byName(
+  "a tag's name",
+  z.array(accountPattern()).describe('Hub ids, or domains in which * matches any text.'),
+)

@@ -90,8 +90,8 @@ export function wholeNumber(minimum: number, maximum: number) {
 }
 
 /** A number of at least 0. */
-export function amount(allowed: string, most = Number.MAX_VALUE) {
-  return parsed(allowed, (text) => numberOf(text, 0, most), { type: 'number', minimum: 0 })
+export function amount(allowed: string, maximum = Number.MAX_VALUE) {
+  return parsed(allowed, (text) => numberOf(text, 0, maximum), { type: 'number', minimum: 0, maximum })
 }
 
 interface DurationRange {
@@ -233,6 +233,16 @@ export function related<Schema extends z.ZodType>(
     },
     { when: () => true },
   )
+}
+
+const NAME = /^[A-Za-z0-9_-]{1,64}$/
+
+/** A table of what has a name of its own. */
+export function byName<Schema extends z.ZodType>(whose: string, schema: Schema) {
+  return related(z.record(z.string(), schema), (given, report) => {
+    for (const name of Object.keys(given))
+      if (!NAME.test(name)) report([name], `${whose} is made of letters, digits, _ and -`)
+  }).meta({ propertyNames: { pattern: NAME.source } })
 }
 
 export function isGroup(value: unknown): value is Unchecked {
