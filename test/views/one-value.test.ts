@@ -4,8 +4,11 @@ import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
 import type { Alert, AlertLevel } from '../../src/alerts/alert.ts'
 import { openedState, type SeriesState } from '../../src/alerts/alert-state.ts'
+import { alertTitle } from '../../src/alerts/alert-title.ts'
 import { daysLeftOf } from '../../src/alerts/evaluation/decide.ts'
 import { openAlertMessages, readAlertedAccounts } from '../../src/alerts/open-alert-message.ts'
+import type { OpenAlert } from '../../src/alerts/open-alerts.ts'
+import { limitText } from '../../src/alerts/series-name.ts'
 import { renderEmail } from '../../src/delivery/receivers/email/send-email.ts'
 import { slackBody } from '../../src/delivery/receivers/slack/slack-body.ts'
 import { type AccountForecasts, storeForecasts } from '../../src/limits/forecast/forecast-account.ts'
@@ -16,6 +19,7 @@ import { daysLeftText, formatCount, formatDistance, formatPercent, formatSpan } 
 import { alertCountsText } from '../../src/views/alert-texts.ts'
 import type { AlertCounts } from '../../src/views/find-alerts.ts'
 import { STATE_NAMES } from '../../src/views/judge-account.ts'
+import type { VerdictLevel } from '../../src/views/shapes/account.ts'
 import { openServer, readings, wordsOf } from '../http/open-server.ts'
 import { plimsollHere } from '../support/command.ts'
 import { redisOfFile } from '../support/of-file.ts'
@@ -80,13 +84,19 @@ async function seed({ poll, clock, steps, keys }: World, dice: Dice): Promise<vo
     await steps.hset(keys.account(hubId).account, 'state', 'active')
     await poll(hubId, read, states)
     await storeForecasts(steps, keys, hubId, forecasts)
-    await steps.hset(keys.account(hubId).account, 'state', STATES[Math.floor(dice() * STATES.length)] ?? 'active')
+    const state = STATES[Math.floor(dice() * STATES.length)] ?? 'active'
+    const expiresAt = now + Math.floor((dice() - 0.2) * 60) * MINUTE
+    await steps.hset(keys.account(hubId).account, { state, obtainedAt: expiresAt - 60 * MINUTE, expiresAt })
+    const { due } = keys.partition(keys.partitionOf(hubId))
+    for (const kind of ['refresh', 'poll'] as const)
+      await steps.zadd(due[kind], now + (dice() - 0.1) * 20 * MINUTE, hubId)
   }
 }
 
 /** What each surface says of one alert, in its own words cut down to the values. */
 interface Shown {
   id: string
+  name: string
   level: string
   percent: string
   age: string
@@ -100,15 +110,16 @@ function onPage(html: string): Shown[] {
     .filter((row) => ID.test(row) && row.includes('class="badge'))
     .map((row) => ({
       id: ID.exec(row)?.[1] ?? '',
+      name: /<a href="\/alerts\/[^"]*">([^<]*)</.exec(row)?.[1]?.replaceAll('&#39;', "'") ?? '',
       level: /class="badge \w+">(\w+)</.exec(row)?.[1] ?? '',
       percent: /<span class="whole">([\d.,]+ %)<\/span>/.exec(row)?.[1] ?? '',
       age: /<time[^>]*>([^<]+)</.exec(row)?.[1] ?? '',
     }))
 }
 
-interface InApi {
+interface InApi extends Pick<OpenAlert, 'kind' | 'rule' | 'field' | 'series' | 'cause' | 'limit'> {
   id: string
-  level: string
+  level: AlertLevel
   usage?: number
   percent?: number
   since: string
@@ -117,11 +128,12 @@ interface InApi {
 }
 
 function inApi(items: readonly InApi[], now: number): Shown[] {
-  return items.map(({ id, level, percent, since }) => ({
-    id,
-    level,
-    percent: percent === undefined ? '' : formatPercent(percent),
-    age: formatDistance(Date.parse(since) - now),
+  return items.map((alert) => ({
+    id: alert.id,
+    name: alertTitle(alert),
+    level: alert.level,
+    percent: alert.percent === undefined ? '' : formatPercent(alert.percent),
+    age: formatDistance(Date.parse(alert.since) - now),
   }))
 }
 
@@ -134,6 +146,7 @@ function inTerminal(out: string): (Shown & { hubId: string })[] {
     const age = cells.at(-2) ?? ''
     return {
       id: cells.at(-1) ?? '',
+      name: cells[3] ?? '',
       level: cells[0] ?? '',
       percent,
       age: age === '0 s' ? 'now' : `${age} ago`,
@@ -142,7 +155,7 @@ function inTerminal(out: string): (Shown & { hubId: string })[] {
   })
 }
 
-interface InMessage extends Shown {
+interface InMessage extends Omit<Shown, 'name'> {
   forecast: string
 }
 
@@ -223,16 +236,25 @@ test(`${FLEETS} fleets: page, API, command line, mail and Slack show the same va
       const alert = alerts.find(({ id }) => id.startsWith(one.id))
       if (alert === undefined) throw new Error(`no message about ${one.id}`)
       const alone = { ...message, data: { groupKey: 'g', truncated: 0, alerts: [alert] } }
-      const [mail] = inMail(renderEmail(alone, now, deps.links).text)
-      expect(inSlack(slackBody(alone, context))).toEqual(mail)
+      const { text, subject } = renderEmail(alone, now, deps.links)
+      const [mail] = inMail(text)
+      const slack = slackBody(alone, context)
+      expect(inSlack(slack)).toEqual(mail)
+      if (one.series !== undefined) {
+        expect(text).toContain(limitText(one.series, one))
+        expect(JSON.parse(slack).blocks[1].text.text).toContain(limitText(one.series, one))
+        if (one.percent !== undefined) expect(subject).toContain(formatPercent(one.percent))
+      }
       if (mail !== undefined) mails.push(mail)
       const days = one.daysLeft === undefined ? '' : daysLeftText(one.daysLeft)
       expect(mail?.forecast.replace(/ \(.*\)/, '').replace(/ at this pace$/, '')).toBe(days)
     }
-    expect({ fleet, shown: mails.map(({ forecast: _, ...one }) => one) }).toEqual(said)
+    const unnamed = expected.map(({ name: _, ...one }) => one)
+    expect({ fleet, shown: mails.map(({ forecast: _, ...one }) => one) }).toEqual({ fleet, shown: unnamed })
     if (alerts.length > 0)
       expectOrder({ ...message, data: { groupKey: 'g', truncated: 0, alerts } }, items, now, context)
     expectWorst(page.text, items, now)
+    await expectLevels(world, await run('check', '--json', '--all'))
     if (fleet % 10 === 0) await expectAccounts(world, await run('accounts', 'list'))
   }
 })
@@ -272,6 +294,33 @@ function expectWorst(html: string, items: readonly InApi[], now: number): void {
     ])
       expect(line).toContain(part)
   }
+}
+
+const LEVEL_NAMES: Record<VerdictLevel, string> = {
+  critical: 'Critical',
+  warning: 'Warning',
+  unknown: 'Not all is known yet',
+  handled: 'Handled',
+  ok: 'All is well',
+  none: 'Not watched',
+}
+
+/** Level and dead tokens of each account: its page, the API and a check. */
+async function expectLevels({ get, clock }: World, checked: string): Promise<void> {
+  const { accounts, status } = JSON.parse(checked) as { accounts: { hubId: number; level: string }[]; status: string }
+  const worst = new Set<string>()
+  for (const hubId of HUB_IDS) {
+    const [{ text }, { json }] = await Promise.all([get(`/accounts/${hubId}`), get(`/api/v1/accounts/${hubId}`)])
+    const { level, findings } = json.verdict as { level: VerdictLevel; findings: { about: string; level: string }[] }
+    expect(/<div class="verdict \w+"><p>([^<]*?) ?</.exec(text)?.[1]).toBe(LEVEL_NAMES[level])
+    const inCheck = accounts.find((account) => account.hubId === hubId)?.level
+    expect({ hubId, level: inCheck }).toEqual({ hubId, level })
+    const isDead = json.state === 'reauthorize' || Date.parse(json.token.expiresAt) <= clock.now()
+    if (isDead)
+      expect({ hubId, level, ofTokens: findings[0]?.level }).toEqual({ hubId, level: 'critical', ofTokens: 'critical' })
+    worst.add(level)
+  }
+  expect(status).toBe(['critical', 'warning', 'unknown', 'ok'].find((level) => worst.has(level)))
 }
 
 interface ListedInApi {
