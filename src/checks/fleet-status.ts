@@ -1,5 +1,5 @@
 import { iso } from '../text/format-time.ts'
-import { receiverStatus, timedAttempt } from '../views/deliveries.ts'
+import { receiverStatus } from '../views/deliveries.ts'
 import { daemonStatus } from '../views/fleet-health.ts'
 import { readNearestLimits } from '../views/nearest-limits.ts'
 import type { DueShape, FleetStatusShape } from '../views/shapes/fleet-status.ts'
@@ -61,6 +61,6 @@ async function deliveryStatus({ deliveries }: Sources) {
   return {
     pending,
     disabledReceivers: Object.entries(disabled).map(([receiver, reason]) => ({ receiver, reason })),
-    newest: newest.map(timedAttempt),
+    newest,
   }
 }

@@ -5,6 +5,7 @@ import type { Store } from '../redis/connect.ts'
 import type { Keys } from '../redis/keys.ts'
 import type { Recorded } from '../redis/scripts.ts'
 import { CLOCK_SLACK_MS } from '../runtime/clock.ts'
+import { iso, isoOf } from '../text/format-time.ts'
 import { GIVE_UP_AFTER } from './after-attempt.ts'
 import type { Receiver } from './receiver.ts'
 import { type RecipientsRecord, recipientsJson } from './receiver-health.ts'
@@ -41,7 +42,8 @@ export interface DeliveryHead {
 
 /** An attempt as the log keeps it. */
 export interface LoggedAttempt {
-  at: number
+  /** ISO 8601 */
+  at: string
   id: string
   receiver: string
   type: string
@@ -52,8 +54,8 @@ export interface LoggedAttempt {
   ms: number | null
   /** HTTP status or SMTP reply code; null where nothing was answered. */
   answer: number | null
-  /** Moment of the next attempt, ms; null: never. */
-  nextAt: number | null
+  /** Moment of the next attempt, ISO 8601; null: never. */
+  nextAt: string | null
 }
 
 export interface AttemptRecord {
@@ -339,7 +341,7 @@ function afterOvertaking(message: Message, { transitions = '', shows }: Fields):
 function attemptOf({ at = '0', attempt = '0', ms, answer, nextAt, ...texts }: Fields): LoggedAttempt {
   const { id = '', receiver = '', type = '', outcome = '', reason = '' } = texts
   return {
-    at: Number(at),
+    at: isoOf(Number(at)),
     id,
     receiver,
     type,
@@ -348,7 +350,7 @@ function attemptOf({ at = '0', attempt = '0', ms, answer, nextAt, ...texts }: Fi
     reason,
     ms: numberOrNull(ms),
     answer: numberOrNull(answer),
-    nextAt: numberOrNull(nextAt),
+    nextAt: iso(numberOrNull(nextAt)),
   }
 }
 

@@ -3,7 +3,7 @@ import type { Acknowledged } from '../alerts/alert-state.ts'
 import { METRICS } from '../limits/reports/all-reports.ts'
 import { named, prose, spare, state } from '../text/columns.ts'
 import { daysLeftText, formatCount, formatPercent } from '../text/format-number.ts'
-import { formatMoment } from '../text/format-time.ts'
+import { formatMoment, formatTime } from '../text/format-time.ts'
 import type { Fact, Shown } from '../text/shown.ts'
 import { suggest } from '../text/suggest.ts'
 import { nextPollBecause } from '../views/account-view.ts'
@@ -166,7 +166,7 @@ function transitionFacts({ at, alert, fate, why, attempts }: Notification): Fact
     ...attempts.map(
       ({ at: tried, receiver, attempt, outcome, reason }): Fact => [
         '',
-        `${receiver}: ${outcome} ${formatMoment(tried)} (attempt ${attempt}${reason === '' ? '' : `: ${reason}`})`,
+        `${receiver}: ${outcome} ${formatTime(tried)} (attempt ${attempt}${reason === '' ? '' : `: ${reason}`})`,
       ],
     ),
   ]

@@ -9,7 +9,7 @@ import { cleanText } from '../text/clean-text.ts'
 import { countOf } from '../text/format-number.ts'
 import { formatTime, iso } from '../text/format-time.ts'
 import { readTransitions } from './alert-log.ts'
-import type { AttemptShape, ReceiverShape, ReceiverTestShape } from './shapes/delivery.ts'
+import type { ReceiverShape, ReceiverTestShape } from './shapes/delivery.ts'
 
 /** The subject of a delivery: the first of its alerts, and the number of the others. */
 export interface Carried {
@@ -58,17 +58,7 @@ export async function carriedBy(
   )
 }
 
-/** An attempt for pages and programs: times in ISO 8601. */
-export type TimedAttempt = AttemptShape
-
-export function timedAttempt(attempt: LoggedAttempt): TimedAttempt {
-  return { ...attempt, at: iso(attempt.at), nextAt: iso(attempt.nextAt) }
-}
-
-/** State of a receiver, for the pages, the API and the command line. */
-export type ReceiverStatus = ReceiverShape
-
-export function receiverStatus(health: ReceiverHealth): ReceiverStatus {
+export function receiverStatus(health: ReceiverHealth): ReceiverShape {
   const { receiver, lastDeliveredAt, failingSince, failures, lastReason, disabled, refused = [] } = health
   return {
     receiver,
@@ -80,18 +70,18 @@ export function receiverStatus(health: ReceiverHealth): ReceiverStatus {
   }
 }
 
-function stateOf({ disabled, failingSince, lastDeliveredAt }: ReceiverHealth): ReceiverStatus['state'] {
+function stateOf({ disabled, failingSince, lastDeliveredAt }: ReceiverHealth): ReceiverShape['state'] {
   if (disabled !== undefined) return 'disabled'
   if (failingSince !== undefined) return 'failing'
   return lastDeliveredAt === undefined ? 'new' : 'delivers'
 }
 
-export function isBroken({ state }: ReceiverStatus): boolean {
+export function isBroken({ state }: ReceiverShape): boolean {
   return state === 'failing' || state === 'disabled'
 }
 
 /** `has been failing since 2026-11-21 10:00 UTC, 7 attempts: connection refused`. */
-export function receiverText({ state, failingSince, failedAttempts, lastDeliveredAt, reason }: ReceiverStatus): string {
+export function receiverText({ state, failingSince, failedAttempts, lastDeliveredAt, reason }: ReceiverShape): string {
   const why = cleanText(reason ?? 'not known', 200)
   switch (state) {
     case 'disabled':

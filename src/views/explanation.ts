@@ -8,7 +8,6 @@ import {
   seriesJson,
   withBucketSeries,
 } from './account-view.ts'
-import { timedAttempt } from './deliveries.ts'
 import { type AccountExplanation, type ExplainedAlert, explainFacts } from './explain-account.ts'
 import { type MostNotifications, readNotifications } from './notifications.ts'
 import type { ExplainedAlertShape, ExplanationShape } from './shapes/explanation.ts'
@@ -80,7 +79,7 @@ function alertJson(one: ExplainedAlert): ExplainedAlertShape {
       fate,
       why: ended,
       waiting: waiting.map((by) => ({ ...by, until: iso(by.until) })),
-      attempts: attempts.map(timedAttempt),
+      attempts: [...attempts],
     })),
   }
 }

@@ -5,6 +5,7 @@ import type { TransitionRef } from '../alerts/transition-log.ts'
 import type { DeliveryHead, LoggedAttempt } from '../delivery/deliveries.ts'
 import { METRICS } from '../limits/reports/all-reports.ts'
 import { seriesId } from '../limits/series.ts'
+import { isoOf } from '../text/format-time.ts'
 import type { CurrentSeries } from './account-view.ts'
 import { type Fate, readAlertLog } from './alert-log.ts'
 import type { PlannedAccount } from './judge-account.ts'
@@ -67,9 +68,9 @@ function attemptsOf(carrying: readonly DeliveryHead[], attempts: readonly Logged
       if (logged.length > 0 || head.attempts === 0 || head.endedAt === null) return logged
       const { id, receiver, type, attempts: attempt, state, endedAt, reason } = head
       const unknown = { ms: null, answer: null, nextAt: null }
-      return [{ at: endedAt, id, receiver, type, attempt, reason, outcome: state, ...unknown }]
+      return [{ at: isoOf(endedAt), id, receiver, type, attempt, reason, outcome: state, ...unknown }]
     })
-    .sort((a, b) => a.at - b.at)
+    .sort((a, b) => a.at.localeCompare(b.at))
 }
 
 /** The place where a receiver's copy waits, and why. */

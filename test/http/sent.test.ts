@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
 import type { LoggedAttempt } from '../../src/delivery/deliveries.ts'
 import { attemptTable, notificationTable } from '../../src/http/pages/parts/sent.ts'
-import { timedAttempt } from '../../src/views/deliveries.ts'
 import type { Notification } from '../../src/views/notifications.ts'
 import { anAlert } from '../alerts/an-alert.ts'
 
@@ -9,7 +8,7 @@ const NOW = Date.parse('2026-11-21T10:00:00.000Z')
 
 function attempt(more: Partial<LoggedAttempt>): LoggedAttempt {
   return {
-    at: NOW - 60_000,
+    at: new Date(NOW - 60_000).toISOString(),
     id: 'd1',
     receiver: 'ops-hook',
     type: 'alert.firing',
@@ -17,7 +16,7 @@ function attempt(more: Partial<LoggedAttempt>): LoggedAttempt {
     outcome: 'retry',
     ms: 5,
     answer: 503,
-    nextAt: NOW + 111_000,
+    nextAt: new Date(NOW + 111_000).toISOString(),
     reason: 'answered 503',
     ...more,
   }
@@ -38,7 +37,7 @@ test('a digest is named with the number of its alerts, not by the account of the
   const account = { hubId: 7, hubDomain: 'acme.example.com' }
   const carried = new Map([['d1', { alerts: [anAlert({ account })], more: 103 }]])
   const table = (type: string) =>
-    attemptTable([timedAttempt(attempt({ type }))], NOW, carried)
+    attemptTable([attempt({ type })], NOW, carried)
       .toString()
       .replace(/<details>.*?<\/details>/gs, '')
   expect(words(table('alert.digest'))).toContain('ops-hook digest, 104 alerts')
@@ -48,7 +47,7 @@ test('a digest is named with the number of its alerts, not by the account of the
 
 test('each receiver of a notification has one line, with its last attempt and the next one', () => {
   const attempts = [
-    attempt({ at: NOW - 120_000 }),
+    attempt({ at: new Date(NOW - 120_000).toISOString() }),
     attempt({ id: 'd2', receiver: 'ops-mail', outcome: 'delivered', reason: '', nextAt: null }),
     attempt({ attempt: 2 }),
   ]

@@ -216,7 +216,7 @@ test('each attempt is logged with what it took, what was answered and when the n
   await one.try(id)
   const [second, first] = await one.deliveries.log(10)
   expect(first).toMatchObject({ id, attempt: 1, outcome: 'retry', ms: 40, answer: 503 })
-  expect(first?.nextAt).toBe((first?.at ?? 0) + 5_000)
+  expect(Date.parse(first?.nextAt ?? '')).toBe(Date.parse(first?.at ?? '') + 5_000)
   expect(second).toMatchObject({ id, attempt: 2, outcome: 'delivered', ms: 40, answer: 204, nextAt: null })
 })
 

@@ -55,8 +55,7 @@ function ofSeveral(alerts: readonly Alert[], first: Alert, truncated: number, ba
   const accounts = effect.length <= roomBeside(of) ? of : countOf(worst, 'account')
   const count = truncated > 0 ? countOf(alerts.length + truncated, 'alert') : accounts
   const room = roomBeside(count)
-  const whole = effect + more
-  return `${count}: ${shown(whole.length <= room ? whole : effect, room)}${before}${name}`
+  return `${count}: ${shown(effect.length + more.length <= room ? effect + more : effect, room)}${before}${name}`
 }
 
 function restOf({ kind, rule, cause, series, because }: Alert): Partial<Alert> {

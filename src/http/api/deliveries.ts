@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { pageShape } from '../../operations/operation.ts'
-import { receiverStatus, receiverTestJson, timedAttempt } from '../../views/deliveries.ts'
+import { receiverStatus, receiverTestJson } from '../../views/deliveries.ts'
 import { AttemptShape, ReceiverShape, ReceiverTestShape } from '../../views/shapes/delivery.ts'
 import { count } from '../../views/shapes/words.ts'
 import { Problem } from '../problem.ts'
@@ -34,7 +34,7 @@ export const deliveryRoutes = [
       ])
       const page = attempts.slice(0, limit)
       const next = attempts.length > limit ? page.at(-1)?.entry : undefined
-      const items = page.map(({ attempt }) => timedAttempt(attempt))
+      const items = page.map(({ attempt }) => attempt)
       return { json: { pending, dead, receivers: receivers.map(receiverStatus), items, ...nextOf(next) } }
     },
   }),

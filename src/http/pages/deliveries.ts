@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import * as z from 'zod'
-import type { DeliveryHead, Replay, WaitingDelivery } from '../../delivery/deliveries.ts'
+import type { DeliveryHead, LoggedAttempt, Replay, WaitingDelivery } from '../../delivery/deliveries.ts'
 import { cleanText } from '../../text/clean-text.ts'
 import { countOf } from '../../text/format-number.ts'
 import { type Html, html } from '../../text/html.ts'
@@ -9,12 +9,10 @@ import {
   type Carried,
   carriedBy,
   findAttempts,
-  type ReceiverStatus,
   receiverStatus,
   receiverText,
-  type TimedAttempt,
-  timedAttempt,
 } from '../../views/deliveries.ts'
+import type { ReceiverShape } from '../../views/shapes/delivery.ts'
 import { formTokenField, tokenOfWriter } from '../access/forms.ts'
 import { whoOf } from '../access/who.ts'
 import { Problem } from '../problem.ts'
@@ -73,7 +71,7 @@ export async function showDeliveries(deps: WebDeps, request: FastifyRequest): Pr
     carried: await carriedBy(deps, ids),
     receivers: receivers.map(receiverStatus),
     testable: new Set(deps.receivers),
-    attempts: attempts.map(timedAttempt),
+    attempts,
     token: tokenOfWriter(request),
     now: clock.now(),
   })
@@ -108,12 +106,12 @@ interface DeliveriesPage {
   pending: number
   /** Given up, and still to be replayed. */
   dead: number
-  receivers: readonly ReceiverStatus[]
+  receivers: readonly ReceiverShape[]
   /** Receivers of the daemon that answers: they can be tried out from here. */
   testable: ReadonlySet<string>
   waiting: readonly WaitingDelivery[]
   givenUp: readonly DeliveryHead[]
-  attempts: readonly TimedAttempt[]
+  attempts: readonly LoggedAttempt[]
   /** By the deliveries' ids. */
   carried: ReadonlyMap<string, Carried>
   filter: AttemptFilter
@@ -134,7 +132,7 @@ ${filterForm(page)}
 ${attempts.length === 0 ? nothing(isNarrowed ? 'No matching attempts.' : 'Nothing has been sent yet.') : attemptTable(attempts, now, carried)}`
 }
 
-const LOOK: Record<ReceiverStatus['state'], string> = {
+const LOOK: Record<ReceiverShape['state'], string> = {
   delivers: 'good',
   failing: 'warning',
   disabled: 'critical',

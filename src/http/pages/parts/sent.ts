@@ -4,8 +4,9 @@ import type { LoggedAttempt } from '../../../delivery/deliveries.ts'
 import { cleanText } from '../../../text/clean-text.ts'
 import { countOf, formatCount, formatPercent, formatSeconds } from '../../../text/format-number.ts'
 import { type Html, html } from '../../../text/html.ts'
-import type { Carried, TimedAttempt } from '../../../views/deliveries.ts'
+import type { Carried } from '../../../views/deliveries.ts'
 import type { Notification, WaitingFor } from '../../../views/notifications.ts'
+import type { AttemptShape } from '../../../views/shapes/delivery.ts'
 import { accountLink, badge, levelBadge, when } from './cells.ts'
 import { htmlTable, nothing } from './tables.ts'
 
@@ -13,7 +14,7 @@ const LOOK: Record<string, string> = { delivered: 'good', retry: 'warning', dead
 
 /** `carried`: subjects of each delivery, by its id. */
 export function attemptTable(
-  attempts: readonly TimedAttempt[],
+  attempts: readonly AttemptShape[],
   now: number,
   carried: ReadonlyMap<string, Carried>,
 ): Html {
