@@ -105,8 +105,8 @@ const INSTALLATION_COMMANDS: Readonly<Record<string, CommandSpec>> = {
     examples: ['', '--live --json 1234567'],
     notes: `
 Exit codes, as monitoring systems know them; the worst wins, in this order:
-  2  critical: a series is at critical, or an alert about it is open; or an
-     account must reconnect
+  2  critical: a critical alert is open, an account must reconnect, or its
+     tokens have expired
   1  warning: likewise at warning
   3  unknown: an account without fresh reading (limits.freshness), no Redis,
      a bad config, wrong usage

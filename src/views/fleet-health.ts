@@ -114,11 +114,8 @@ export interface QueueDepth {
   oldestWaitingAt: number | null
 }
 
-/** State of the provider's token endpoint for all accounts. */
-export type TokenEndpointStatus = TokenEndpointShape
-
 /** Null before the first daemon has asked for a token. */
-export async function readTokenEndpoint(store: Store, keys: Keys): Promise<TokenEndpointStatus | null> {
+export async function readTokenEndpoint(store: Store, keys: Keys): Promise<TokenEndpointShape | null> {
   const state = decodeEndpoint((await store.get(keys.endpoint)) ?? '')
   if (state === undefined) return null
   const { breaker, pace, skewMs } = state
@@ -147,7 +144,7 @@ export function areTokensOver(nearestExpiryAt: number, now: number, clockSteadyF
 }
 
 /** The endpoint's trouble: `client secret rejected`. */
-export function endpointTrouble({ cause }: Pick<TokenEndpointStatus, 'cause'>): string {
+export function endpointTrouble({ cause }: Pick<TokenEndpointShape, 'cause'>): string {
   return cause === null ? 'provider fails' : ENDPOINT_CAUSE[cause]
 }
 

@@ -5,12 +5,10 @@ import { unlessOfOtherType } from '../redis/other-type.ts'
 import type { NearLimitShape } from './shapes/series.ts'
 import type { ViewDeps } from './view-deps.ts'
 
-export type NearLimit = NearLimitShape
-
 type Sources = Pick<ViewDeps, 'store' | 'keys'>
 
 /** The accounts that are nearest to a limit, nearest first, as their last polls ranked them. */
-export async function readNearestLimits(deps: Sources, count: number, now: number): Promise<NearLimit[]> {
+export async function readNearestLimits(deps: Sources, count: number, now: number): Promise<NearLimitShape[]> {
   const { store, keys } = deps
   const parts = await Promise.all(
     Array.from({ length: PARTITIONS }, (_, number) =>
@@ -49,7 +47,7 @@ async function readNumbers({ store, keys }: Sources, hubId: number) {
 }
 
 /** Undefined where the account is near none, or its readings can't be read. */
-async function readNearLimit(deps: Sources, hubId: number, now: number): Promise<NearLimit | undefined> {
+async function readNearLimit(deps: Sources, hubId: number, now: number): Promise<NearLimitShape | undefined> {
   const [{ kept, forecasts }, hubDomain] = await Promise.all([
     readNumbers(deps, hubId),
     unlessOfOtherType(deps.store.hget(deps.keys.account(hubId).account, 'hubDomain'), null),

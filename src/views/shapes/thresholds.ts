@@ -6,19 +6,21 @@ import { AccountNameShape, count, momentOrNull, objectOrNone, outsideText, shape
 
 const checkLevel = z.enum(['ok', 'warning', 'critical', 'unknown'])
 
-const CheckedSeriesShape = shape('CheckedSeries', 'A series, judged by its last reading alone.', {
+const CheckedSeriesShape = shape('CheckedSeries', 'A series at the level of its open alert.', {
   ...SeriesShape.shape,
-  level: checkLevel.describe('`unknown`: its limit is not known, or its reading is too old.'),
+  level: checkLevel.describe('`unknown`: its limit is not known, or the reading of its account is too old.'),
   rule: text('Name of the rule that decided.'),
   threshold: ConditionsShape.nullable().describe('Of its level; null where no level holds.'),
   handled: z.boolean().describe('Its alert at that level is acknowledged or silenced: it makes nothing worse.'),
 })
 
-export const CheckedAccountShape = shape('CheckedAccount', 'An account, judged by its last readings.', {
+export const CheckedAccountShape = shape('CheckedAccount', 'An account at its one level, the same as on its page.', {
   ...AccountNameShape,
   state: AccountNameShape.state.nullable().describe('Null for an account that is not known.'),
   level: checkLevel.describe('The worst there is.'),
-  reason: outsideText('Why not all is known of it; null: all is.').nullable(),
+  reason: outsideText(
+    'The trouble of the account itself, with its tokens or its readings; null: it has none.',
+  ).nullable(),
   readAt: momentOrNull('When anything of it was last read.'),
   series: z
     .array(CheckedSeriesShape)
@@ -26,7 +28,7 @@ export const CheckedAccountShape = shape('CheckedAccount', 'An account, judged b
 })
 export type CheckedAccountShape = z.infer<typeof CheckedAccountShape>
 
-export const CheckShape = shape('Check', 'All accounts, judged by their last readings.', {
+export const CheckShape = shape('Check', 'All accounts, by their last readings and their open alerts.', {
   at: momentOrNull('When it was judged.'),
   accounts: z.array(CheckedAccountShape).describe('Those that are not ok; with --all every one.'),
   counts: objectOrNone('Absent where it could not be done.', {
