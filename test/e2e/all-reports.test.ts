@@ -75,7 +75,7 @@ test('a series of each new metric is told, kept, drawn, explained and checked; w
       { kind: 'limit', level: 'critical', reason: 'entered', usage: THEN, limit: 100, account: { hubId: FULL } },
     ])
     await eventually(`a mail of ${name}`, async () =>
-      (await mailsOf(sandboxUrl)).some(({ text }) => text.includes(`Now critical: ${name} ${THEN} % of 100.`)),
+      (await mailsOf(sandboxUrl)).some(({ text }) => text.includes(`Now critical: ${name}, ${THEN} of 100.`)),
     )
   }
 
