@@ -1,7 +1,7 @@
 import { type Identified, identifyAccount } from '../src/accounts/identify-account.ts'
 import { beginUninstall, uninstallAfterRefusal } from '../src/accounts/uninstall.ts'
 import { Leases } from '../src/tokens/leases.ts'
-import { type Occasion, type RefreshOutcome, refreshAccount } from '../src/tokens/refresh-account.ts'
+import { type Occasion, type RefreshOutcome, refreshTokensOf } from '../src/tokens/refresh-account.ts'
 import { ChunkClaims } from './chunk-claims.ts'
 import { eachAccount } from './each-account.ts'
 import type { RefreshWork } from './job-deps.ts'
@@ -33,7 +33,7 @@ export function refreshOne(
 }
 
 async function refreshed(deps: RefreshOneWork, hubId: number, occasion: Occasion): Promise<RefreshOutcome> {
-  const outcome = await deps.movement.inHand('refresh', hubId, () => refreshAccount(deps, hubId, occasion))
+  const outcome = await deps.movement.inHand('refresh', hubId, () => refreshTokensOf(deps, hubId, occasion))
   deps.metrics.refreshes.inc({ outcome: outcome.is })
   if (outcome.is === 'refreshed') observeRefresh(deps, hubId, outcome)
   if (outcome.is === 'failed' && outcome.alerted) await deps.queues.wake('alerts', deps.clock.now())

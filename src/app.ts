@@ -1,14 +1,14 @@
 import { hostname } from 'node:os'
 import type { Config } from '../config/schema/schema.ts'
 import { NO_CLOCK, startClock, type TickingClock } from '../jobs/clock.ts'
-import { identifyOne, refreshOne } from '../jobs/refresh-tokens.ts'
 import { NO_WORKERS, startWorkers, type Workers } from '../jobs/workers.ts'
 import { DueSets, OVERDUE_AFTER_MS } from './accounts/due-sets.ts'
 import { recheckWaiting } from './alerts/sending/read-news.ts'
+import { createAccessTokens } from './app/access-tokens.ts'
 import { accountJobs } from './app/account-jobs.ts'
 import { openConfigAudit } from './app/config-audit.ts'
 import { processFactsOf } from './app/health.ts'
-import { adminTokenOf, brandOf, httpDeps, type Web } from './app/http.ts'
+import { adminTokenOf, brandOf, httpDeps, localToken, type Web } from './app/http.ts'
 import { type Reloaded, reload, replanInBackground } from './app/reload.ts'
 import { openResources } from './app/resources.ts'
 import { buildServices, type Services } from './app/services.ts'
@@ -23,13 +23,13 @@ import { startHttpServer } from './http/server.ts'
 import { connectRedis, onReady, type Store } from './redis/connect.ts'
 import { checkFormat } from './redis/format.ts'
 import { atInterval, InForce } from './runtime/concurrency.ts'
+import { makeLocalToken, removeDaemonFile, writeDaemonFile } from './runtime/daemon-file.ts'
 import type { Lifecycle } from './runtime/lifecycle.ts'
 import { watchFileRoom } from './runtime/process.ts'
-import { AccessTokens } from './tokens/access-token.ts'
+import type { AccessTokens } from './tokens/access-token.ts'
 import { storeUnread } from './tokens/read-again.ts'
 import { describeStuck, resealAnswers, storeSealed } from './tokens/sealed-answers.ts'
 import { storeYoungAgain } from './tokens/store-tokens.ts'
-import { TokenStore } from './tokens/token-store.ts'
 import { checkKeys, startWriterReports } from './tokens/vault-keys.ts'
 
 export interface App {
@@ -151,6 +151,7 @@ async function serve(daemon: Daemon) {
   })
   const facts = processFactsOf(current, pages, own)
   const servesPages = roles.has('web')
+  const token = makeLocalToken()
   const web: Web = {
     pages,
     accessTokens,
@@ -158,10 +159,14 @@ async function serve(daemon: Daemon) {
     stop: stopping.signal,
     health: async () => judgeHealth(await facts()),
     jobs: accountJobs(current, stopping.signal),
-    adminToken: adminTokenOf(config, servesPages, log),
+    adminTokens: { main: adminTokenOf(config, servesPages, log), local: servesPages ? localToken(token) : undefined },
     brand: brandOf(config),
   }
   const server = await startHttpServer(httpDeps(web, inForce.value))
+  if (servesPages) {
+    writeDaemonFile(config.dataDir, { url: server.url, token })
+    lifecycle.onClose('the address for commands', async () => removeDaemonFile(config.dataDir))
+  }
   const http = { ...server, prepare: async (services: Services) => server.prepare(httpDeps(web, services)) }
   lifecycle.onClose('the HTTP server', () => {
     // A request for a poll, a refresh or a test is answered that it was cut off.
@@ -169,18 +174,6 @@ async function serve(daemon: Daemon) {
     return http.close(budget.of(HTTP_STOP_MS))
   })
   return { http, facts, accessTokens }
-}
-
-/** Reads for a caller that gives up soon; refreshes as the job does, on the connection that waits. */
-function createAccessTokens(current: () => Services, pages: Store): AccessTokens {
-  const { keys, vault, clock } = current()
-  return new AccessTokens({
-    tokens: new TokenStore(pages, keys),
-    vault,
-    refresh: (hubId, generation) => refreshOne(current(), hubId, generation),
-    identify: async (hubId) => ((await identifyOne(current(), hubId))?.is === 'later' ? 'later' : 'asked'),
-    clock,
-  })
 }
 
 /** Also what a command left in the folder of sealed tokens, or what waits for a Redis that has its data again. */

@@ -26,6 +26,8 @@ export interface LoadOptions {
   readLogo?: (path: string) => Buffer
   /** True where the scheduler will take the expression. Default: only the number of its fields is checked. */
   validateCron?: (expression: string) => boolean
+  /** Settings that may not come from the environment: who sent the file is shown them. */
+  shown?: readonly string[]
   /** For what has a date, ms. */
   now: number
 }
@@ -50,6 +52,7 @@ export function loadConfig(options: LoadOptions): LoadResult {
   }
   problems.push(...checkSchedule(source, options.validateCron ?? (() => true)))
   problems.push(...checkBrand(source, (logo) => readLogo(resolve(folder, logo))))
+  problems.push(...checkShown(source, options.shown ?? []))
   if (problems.length > 0 || !checked.success) return refused(...inOrder(firstPerPath(problems)))
 
   const config = withWholePaths(checked.data, folder)
@@ -95,6 +98,12 @@ function checkSchedule(source: Source, validateCron: (expression: string) => boo
     const message = 'not a cron expression: 5 fields, or 6 with seconds first, like */10 * * * * *'
     return [locate(source, ['schedule', name], message)]
   })
+}
+
+function checkShown(source: Source, shown: readonly string[]): ConfigProblem[] {
+  const paths = [...source.foreign].filter((path) => shown.some((name) => path.split(/[.[]/)[0] === name))
+  const message = 'must be written out here: what comes from the environment is not shown'
+  return paths.map((path) => ({ path, ...source.values.get(path), message }))
 }
 
 function checkBrand(source: Source, readLogo: (path: string) => Buffer): ConfigProblem[] {

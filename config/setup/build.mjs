@@ -8,7 +8,7 @@ import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 
 const ROOT = join(dirname(fileURLToPath(import.meta.url)), '..', '..')
 const DIST = join(ROOT, 'dist')
@@ -21,7 +21,7 @@ const SETTINGS = ['package.json', 'package-lock.json', 'tsconfig.json', 'tsconfi
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   if (process.argv.includes('--clean')) rmSync(DIST, { recursive: true, force: true })
-  if (!isBuilt()) build()
+  if (!isBuilt()) await build()
 }
 
 /** True if `dist/` was made of the present sources. */
@@ -29,7 +29,7 @@ export function isBuilt() {
   return existsSync(STAMP) && readFileSync(STAMP, 'utf8') === stampOf(sourceFiles())
 }
 
-function build() {
+async function build() {
   const files = sourceFiles()
   // Taken before the compiler reads them: what changes meanwhile is built again next time.
   const stamp = stampOf(files)
@@ -40,7 +40,16 @@ function build() {
     mkdirSync(dirname(join(DIST, path)), { recursive: true })
     cpSync(join(ROOT, path), join(DIST, path))
   }
+  await describeCommands()
   writeFileSync(STAMP, stamp)
+}
+
+/** The command line reads this in place of the operations, which are most of the program. */
+async function describeCommands() {
+  const of = (path) => import(pathToFileURL(join(DIST, 'src', path)).href)
+  const { describeCommands } = await of('operations/describe-commands.js')
+  const { OPERATIONS } = await of('operations/all-operations.js')
+  writeFileSync(join(DIST, 'src', 'cli', 'remote-commands.json'), JSON.stringify(describeCommands(OPERATIONS)))
 }
 
 function sourceFiles() {

@@ -20,7 +20,7 @@ import {
 } from '../tokens/parked-grants.ts'
 import { planRefresh, type RefreshSettings, type TokenTimes } from '../tokens/plan-refresh.ts'
 import type { TokenAnnouncer } from '../tokens/refresh-account.ts'
-import { keepUnread } from '../tokens/sealed-answers.ts'
+import { digestOf, forgetLatest, keepLatest, keepUnread, latestOf } from '../tokens/sealed-answers.ts'
 import { askIdentity, type Identity } from './identity.ts'
 
 /** The alerts about the scopes that an account granted. */
@@ -54,6 +54,9 @@ export type ConnectOutcome =
   | { is: 'connected' | 'reconnected'; hubId: number; hubDomain: string; scopes: string[] }
   /** `proof`: another grant of the account was stored meanwhile, and the provider does not name the one that counts. */
   | { is: 'failed'; step: 'token' | 'metadata' | 'proof'; failure: ProviderFailure }
+
+/** `busy`: this very token is at work. */
+export type ConnectedByToken = ConnectOutcome | { is: 'busy' }
 
 export type GrantOutcome =
   | ConnectOutcome
@@ -185,36 +188,44 @@ interface NotConnected {
 }
 
 /**
- * Takes over an account that was installed before: its refresh token is redeemed at once, which proves it. If that
- * brings another one, `keepNew` gets it before anything else can fail: the one that was given may be worth nothing now.
+ * Takes over an account that was installed before: its refresh token is redeemed at once, which proves it. If that brings
+ * another one, that is sealed before anything else can fail, and used in place of the one that was given from then on: the
+ * latter may be worth nothing now. Throws VaultError where no key opens the sealed one.
  */
-export async function connectWithRefreshToken(
-  deps: ConnectDeps,
-  refreshToken: Secret,
-  keepNew: (refreshToken: Secret) => void,
-): Promise<ConnectOutcome> {
+export async function connectWithRefreshToken(deps: ConnectDeps, given: Secret): Promise<ConnectedByToken> {
+  const holder = digestOf(given)
+  if (deps.unstored.has(holder)) return { is: 'busy' }
+  return deps.unstored.hold(holder, async () => {
+    const outcome = await redeemGiven(deps, given)
+    if (outcome.is !== 'failed') forgetLatest(deps.dataDir, given)
+    return outcome
+  })
+}
+
+async function redeemGiven(deps: ConnectDeps, given: Secret): Promise<ConnectOutcome> {
+  const refreshToken = latestOf(deps.vault, deps.dataDir, given)
   const sentAt = deps.clock.now()
   const answer = await deps.provider.refresh(refreshToken)
   if (!answer.ok) {
     keepUnreadGrant(deps, answer.failure, newGrantId(), undefined)
     return { is: 'failed', step: 'token', failure: answer.failure }
   }
+  const keepNew = (latest: Secret) => {
+    if (latest.reveal() !== given.reveal()) keepLatest(deps, deps.dataDir, given, latest)
+  }
   const latest = answer.value.refreshToken ?? refreshToken
   const grant = grantOf(answer.value, latest, sentAt)
   const inHand = grantToStore({ id: newGrantId(), ...grant, grantedAt: sentAt, only: undefined })
-  // Until it is stored, or the caller has it: a stop seals it.
+  // In memory where the data folder takes nothing; then it is stored as a grant.
   deps.unstored.keep(inHand, deps.clock)
-  const isNew = latest.reveal() !== refreshToken.reveal()
-  if (isNew) keepNew(latest)
+  keepNew(latest)
   deps.unstored.settle(inHand, false, deps.clock)
   const asked = await askIdentityPatiently(deps, grant)
   if (!asked.ok) return { is: 'failed', step: 'metadata', failure: asked.failure }
   const connecting = storeAccount(
     deps,
     { id: newOperation(), grant, whose: asked.value, onlyKept: false, isLate: false, order: '' },
-    async ({ refreshToken }) => {
-      if (refreshToken.reveal() !== latest.reveal()) keepNew(refreshToken)
-    },
+    async ({ refreshToken }) => keepNew(refreshToken),
   )
   return connecting as Promise<ConnectOutcome> // Any account will do.
 }

@@ -41,7 +41,7 @@ const BATCH = 250
  * Takes accounts in, each wholly or not at all. What is known is kept, so an import that was cut off is run again from
  * the start. Only the numbers of lines and accounts are kept in memory.
  */
-export async function importAccounts(
+export async function importRows(
   deps: Importing,
   lines: AsyncIterable<ReadLine>,
   options: ImportOptions,
@@ -57,19 +57,27 @@ export async function importAccounts(
     }
     batch = []
   }
-  for await (const read of lines) {
-    const checked = check(deps.vault, read, firstLines)
-    if ('problem' in checked) {
-      summary.bad++
-      options.onBad({ line: read.line, problem: checked.problem })
-    } else {
-      order ??= await deps.store.takeOrder(deps.keys.grants.order)
-      batch.push(importOne(deps, checked, { order, ...options }))
+  try {
+    for await (const read of lines) {
+      const checked = check(deps.vault, read, firstLines)
+      if ('problem' in checked) {
+        summary.bad++
+        options.onBad({ line: read.line, problem: checked.problem })
+      } else {
+        order ??= await deps.store.takeOrder(deps.keys.grants.order)
+        const step = importOne(deps, checked, { order, ...options })
+        step.catch(() => undefined) // It may fail while the next line is waited for: its batch finds out.
+        batch.push(step)
+      }
+      options.onProgress(1)
+      summary.stopped = options.stop.aborted
+      if (summary.stopped) break
+      if (batch.length === BATCH) await finishBatch()
     }
-    options.onProgress(1)
-    summary.stopped = options.stop.aborted
-    if (summary.stopped) break
-    if (batch.length === BATCH) await finishBatch()
+  } catch (error) {
+    // With its sender the file ends, too.
+    if (!options.stop.aborted) throw error
+    summary.stopped = true
   }
   await finishBatch()
   return summary

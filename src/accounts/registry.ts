@@ -134,7 +134,7 @@ export interface ExportedAccount {
 }
 
 /** Every live account of the fleet, some hundreds in memory at a time, in no order that means anything. */
-export async function* exportAccounts(store: Store, keys: Keys): AsyncGenerator<ExportedAccount[]> {
+export async function* readForExport(store: Store, keys: Keys): AsyncGenerator<ExportedAccount[]> {
   for await (const hubIds of inBatches(liveHubIds({ store, keys }), 500)) {
     const read = await Promise.all(hubIds.map((hubId) => exportOne(store, keys, hubId)))
     yield read.filter((account) => account !== undefined)

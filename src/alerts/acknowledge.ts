@@ -33,7 +33,7 @@ export type AcknowledgeOutcome =
 type StoreDeps = Pick<AlertsDeps, 'store' | 'keys'>
 
 /** An operator takes an alert up: it is not sent again until it gets worse. It lasts `acknowledgeForMs` at most. */
-export async function acknowledgeAlert(
+export async function storeAcknowledgement(
   deps: StoreDeps & { acknowledgeForMs: number },
   seen: AlertAtLevel,
   by: { by: string; comment?: string | undefined },
@@ -61,7 +61,7 @@ export async function acknowledgeAlert(
 export type UnacknowledgeOutcome = { is: 'withdrawn' | 'not-acknowledged' | 'not-open' }
 
 /** Takes an acknowledgement back: the alert is sent again when it repeats, and when it gets worse. */
-export async function unacknowledgeAlert(
+export async function withdrawAcknowledgement(
   { store, keys }: StoreDeps,
   { hubId, id }: Pick<AlertAtLevel, 'hubId' | 'id'>,
   now: number,

@@ -128,7 +128,7 @@ export interface HeldAlerts {
 export type EndedSilence = { is: 'ended' | 'over'; silence: Silence } | { is: 'unknown' }
 
 /** Ends a silence before its time, and lets what it held back be sent. */
-export async function endSilence(
+export async function endStoredSilence(
   { silences, held }: { silences: SilenceStore; held: HeldAlerts },
   id: string,
   now: number,

@@ -1,10 +1,10 @@
 import type { SweepKind } from '../../jobs/queues.ts'
 import type { ReadLine } from '../accounts/account-rows.ts'
-import { type ConnectOutcome, connectWithRefreshToken } from '../accounts/connect-account.ts'
+import { type ConnectedByToken, connectWithRefreshToken } from '../accounts/connect-account.ts'
 import { changeContact } from '../accounts/contact.ts'
-import { type ImportOptions, type ImportSummary, importAccounts } from '../accounts/import-accounts.ts'
+import { type ImportOptions, type ImportSummary, importRows } from '../accounts/import-accounts.ts'
 import { reconnectLink } from '../accounts/install.ts'
-import { type ExportedAccount, exportAccounts } from '../accounts/registry.ts'
+import { type ExportedAccount, readForExport } from '../accounts/registry.ts'
 import { type BegunUninstall, beginUninstall } from '../accounts/uninstall.ts'
 import type { Who } from '../audit/audited.ts'
 import type { Secret } from '../runtime/secret.ts'
@@ -35,7 +35,7 @@ export async function startUninstall(
 }
 
 /** The account must be known; neither log nor audit has the address. */
-export async function setContact(
+export async function giveContact(
   stores: Pick<Services, 'store' | 'keys' | 'audit'>,
   hubId: number,
   address: string | null,
@@ -52,15 +52,10 @@ export function connected(services: Services): Promise<void> {
   return wakeNow(services, 'poll-limits', 'alerts')
 }
 
-/** By a refresh token that an operator has; `keepNew` as in `connectWithRefreshToken`. */
-export async function connectByToken(
-  services: Services,
-  refreshToken: Secret,
-  keepNew: (refreshToken: Secret) => void,
-  who: Who,
-): Promise<ConnectOutcome> {
-  const outcome = await connectWithRefreshToken(services, refreshToken, keepNew)
-  if (outcome.is === 'failed') return outcome
+/** By a refresh token that an operator has. */
+export async function connectByToken(services: Services, refreshToken: Secret, who: Who): Promise<ConnectedByToken> {
+  const outcome = await connectWithRefreshToken(services, refreshToken)
+  if (outcome.is === 'failed' || outcome.is === 'busy') return outcome
   await connected(services)
   await services.audit.note({ action: 'account.connected', who, hubId: outcome.hubId, detail: outcome.is })
   return outcome
@@ -74,7 +69,7 @@ export async function importFleet(
   who: Who,
 ): Promise<ImportSummary> {
   const { audit } = services
-  const summary = await importAccounts(services, lines, options).catch(async (error: unknown) => {
+  const summary = await importRows(services, lines, options).catch(async (error: unknown) => {
     await audit.note({ action: 'accounts.imported', who, detail: 'a part: an error ended it' })
     throw error
   })
@@ -91,7 +86,7 @@ export async function importFleet(
 export async function* exportFleet(stores: Stores, who: Who): AsyncGenerator<ExportedAccount[]> {
   let count = 0
   try {
-    for await (const accounts of exportAccounts(stores.store, stores.keys)) {
+    for await (const accounts of readForExport(stores.store, stores.keys)) {
       count += accounts.length
       yield accounts
     }

@@ -2,13 +2,13 @@ import { unknownName } from '../../config/schema/problems.ts'
 import {
   type AcknowledgeOutcome,
   type AlertAtLevel,
-  acknowledgeAlert,
+  storeAcknowledgement,
   type UnacknowledgeOutcome,
-  unacknowledgeAlert,
+  withdrawAcknowledgement,
 } from '../alerts/acknowledge.ts'
 import { recheckWaiting } from '../alerts/sending/read-news.ts'
 import { matchersText, type Silence } from '../alerts/silence.ts'
-import { type EndedSilence, endSilence, type HeldAlerts } from '../alerts/silence-store.ts'
+import { type EndedSilence, endStoredSilence, type HeldAlerts } from '../alerts/silence-store.ts'
 import type { Who } from '../audit/audited.ts'
 import type { Replay, Replayed } from '../delivery/deliveries.ts'
 import { NO_ACCOUNT } from '../redis/steps.ts'
@@ -39,7 +39,11 @@ function inTheNameOf(author: string, { name }: Who): string {
 
 /** Ends it now; alerts that still fire are sent. */
 export async function unsilence(services: Services, id: string, who: Who): Promise<EndedSilence> {
-  const ended = await endSilence({ silences: services.silences, held: heldAlerts(services) }, id, services.clock.now())
+  const ended = await endStoredSilence(
+    { silences: services.silences, held: heldAlerts(services) },
+    id,
+    services.clock.now(),
+  )
   if (ended.is === 'ended') await services.audit.note({ action: 'silence.ended', who, subject: id }, { silence: id })
   return ended
 }
@@ -52,7 +56,7 @@ export async function acknowledge(
 ): Promise<AcknowledgeOutcome> {
   const { config, clock, audit } = services
   const deps = { ...services, acknowledgeForMs: config.alerts.acknowledgeFor }
-  const outcome = await acknowledgeAlert(deps, seen, by, clock.now())
+  const outcome = await storeAcknowledgement(deps, seen, by, clock.now())
   if (outcome.is === 'acknowledged') {
     await wakeNow(services, 'alerts')
     const detail = `${inTheNameOf(by.by, who).trim()} ${by.comment ?? ''}`.trim()
@@ -67,7 +71,7 @@ export async function unacknowledge(
   seen: Pick<AlertAtLevel, 'id' | 'hubId'>,
   who: Who,
 ): Promise<UnacknowledgeOutcome> {
-  const outcome = await unacknowledgeAlert(services, seen, services.clock.now())
+  const outcome = await withdrawAcknowledgement(services, seen, services.clock.now())
   if (outcome.is === 'withdrawn') {
     const deed = { action: 'alert.unacknowledged', who, hubId: accountOf(seen), subject: seen.id } as const
     await services.audit.note(deed, { alert: seen.id })

@@ -1,53 +1,45 @@
 import { logoOf, readLogoFile } from '../../config/schema/logo.ts'
 import type { Config } from '../../config/schema/schema.ts'
-import { readQueueDepths } from '../../jobs/queue-depths.ts'
 import type { HealthReport } from '../checks/health-report.ts'
-import { type AdminToken, mainToken, OF_CONFIG, OF_FILE, openTokenFile } from '../http/access/admin-tokens.ts'
+import {
+  type AdminToken,
+  mainToken,
+  OF_CONFIG,
+  OF_FILE,
+  OF_MACHINE,
+  openTokenFile,
+} from '../http/access/admin-tokens.ts'
+import type { OwnTokens } from '../http/access/known-tokens.ts'
 import type { TrustedHeaders } from '../http/access/trusted-person.ts'
 import type { Brand } from '../http/brand.ts'
 import type { AfterInstall } from '../http/pages/install/after-install.ts'
 import type { HttpDeps } from '../http/server.ts'
-import type { Store } from '../redis/connect.ts'
 import type { Logger } from '../runtime/logger.ts'
-import type { AccessTokens } from '../tokens/access-token.ts'
-import { connected, makeReconnectLink, serveAccessToken } from './account-actions.ts'
-import type { AccountJobs } from './account-jobs.ts'
-import { operationActions } from './operation-actions.ts'
+import { Secret } from '../runtime/secret.ts'
+import { connected } from './account-actions.ts'
+import type { Acting } from './operation-actions.ts'
 import { operationDeps } from './operation-deps.ts'
 import { ackLinks, appName, mailLinks } from './receivers.ts'
 import type { Services } from './services.ts'
-import { buildStores } from './stores.ts'
-import { noteTest, testReceiver } from './test-receiver.ts'
-
-/** How long a request for a test waits for a slow receiver. */
-const TEST_WAIT_MS = 10_000
 
 /** Parts of requests beside the services in force. */
-export interface Web {
-  /** A connection that gives up after two seconds. */
-  pages: Store
-  accessTokens: AccessTokens
-  jobs: AccountJobs
-  adminToken: AdminToken | undefined
+export interface Web extends Acting {
+  adminTokens: OwnTokens
   brand: Brand
   servesPages: boolean
-  stop: AbortSignal
   health: () => Promise<HealthReport>
 }
 
 /** Parts of pages, API and probes, by the config of these services. */
 export function httpDeps(web: Web, services: Services): HttpDeps {
-  const { config, vault, queues } = services
-  const { pages, servesPages, adminToken, brand, health } = web
-  const asked = { ...services, ...buildStores({ ...services, store: pages }, config) }
+  const { config, vault } = services
+  const { servesPages, adminTokens, brand, health } = web
   return {
-    ...asked,
-    ...operationDeps(asked),
+    ...operationDeps(web, services),
     listen: { ...config.http.listen },
     probesOnly: !servesPages,
-    publicUrl: config.http.publicUrl,
     brand,
-    adminToken,
+    adminTokens,
     openMetrics: config.http.metrics === 'open',
     trusted: trustedHeaders(config),
     install: config.provider,
@@ -56,8 +48,7 @@ export function httpDeps(web: Web, services: Services): HttpDeps {
     connect: services,
     ackLinks: ackLinks(vault, config),
     links: mailLinks(config, vault, services.clock),
-    queueDepths: () => readQueueDepths(queues, pages),
-    actions: actionsOf(web, services, asked),
+    connected: () => connected(services),
     health,
     daemon: services.clockWatch,
   }
@@ -75,27 +66,6 @@ function trustedHeaders({ http }: Config): TrustedHeaders | undefined {
   }
 }
 
-/** `asked`: the same services, on the connection that gives up. */
-function actionsOf({ jobs, accessTokens, stop }: Web, services: Services, asked: Services): HttpDeps['actions'] {
-  return {
-    ...operationActions(jobs, services, asked),
-    reconnectLink: (hubId, who) => makeReconnectLink(asked, hubId, who),
-    accessToken: (hubId, who) => serveAccessToken(accessTokens, asked, hubId, who),
-    connected: () => connected(services),
-    testReceiver: async (name, who) => {
-      const { config, clock, proxyFor } = services
-      const settings = Object.hasOwn(config.receivers, name) ? config.receivers[name] : undefined
-      // The request waits no longer for a slow one.
-      const ended = AbortSignal.any([stop, AbortSignal.timeout(TEST_WAIT_MS)])
-      if (settings === undefined) return undefined
-      const test = { config, name, settings, proxyFor }
-      const tested = await testReceiver(test, clock, ended, (note) => note(asked.receiverStore))
-      await noteTest(asked.audit, name, tested, who)
-      return tested
-    },
-  }
-}
-
 /** The config's, or else, for a daemon that serves pages, one of its own: then the log has its path, never the token. */
 export function adminTokenOf({ http, dataDir }: Config, servesPages: boolean, log: Logger): AdminToken | undefined {
   if (http.adminToken !== undefined) return mainToken(OF_CONFIG, http.adminToken)
@@ -108,6 +78,11 @@ export function adminTokenOf({ http, dataDir }: Config, servesPages: boolean, lo
   const url = `${http.publicUrl}/sign-in`
   log.info({ code: 'http.admin-token', url, file: path, made }, `sign in at ${url} with the token in ${path}`)
   return mainToken(OF_FILE, token)
+}
+
+/** The token of commands on this machine. */
+export function localToken(token: string): AdminToken {
+  return mainToken(OF_MACHINE, new Secret(token))
 }
 
 /** Another client secret, taken over by SIGHUP, signs from then on; the first of several. */

@@ -21,6 +21,7 @@ import { showTimesIn } from '../text/format-time.ts'
 import { createVault, type Vault, type VaultKey } from '../tokens/vault.ts'
 import { checkNothingIsSealed, ownKeyFile } from '../tokens/vault-keys.ts'
 import { encryptionKeys, keyOfLostData, lacksOwnKey } from './data-folder.ts'
+import type { ConfigPlace } from './plan-rules.ts'
 import { checkBounds, coverageSettings, sampleSettings } from './settings.ts'
 
 /** Inputs from outside: everything that a test replaces. */
@@ -33,6 +34,8 @@ export interface AppInput {
   waitMs?: number
   /** Absent: every address is reached directly. */
   proxyFor?: ProxyFor | undefined
+  /** Place of the config's file; absent: it is from none. */
+  place?: ConfigPlace | undefined
 }
 
 /** The part of the resources that reads and writes Redis: opened once, closed with the process. */
@@ -79,7 +82,7 @@ export async function openStoreResources(
   lifecycle: Lifecycle,
   purpose: Purpose,
 ): Promise<StoreResources> {
-  const { config, clock, random, log, waitMs, proxyFor } = input
+  const { config, clock, random, log, waitMs, proxyFor, place } = input
   showTimesIn(config.http.timeZone)
   const address = await openRedis(input, lifecycle)
   const store = connectRedis(
@@ -91,7 +94,7 @@ export async function openStoreResources(
   lifecycle.onClose('the Redis connection', () => store.disconnect())
   const keys = createKeys(config.redis.prefix)
   const vault = createVault(await openKeys(input, store, keys))
-  return { clock, random, log, proxyFor, lifecycle, address, store, keys, vault }
+  return { clock, random, log, proxyFor, place, lifecycle, address, store, keys, vault }
 }
 
 /** The keys of the config, or the installation's own. Where tokens are stored none is made. Throws KeysError. */

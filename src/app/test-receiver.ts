@@ -1,21 +1,17 @@
 import { randomBytes } from 'node:crypto'
 import type { Config } from '../../config/schema/schema.ts'
 import { testMessage } from '../alerts/kinds/delivery-alert.ts'
-import { AuditLog } from '../audit/audit-log.ts'
 import type { Who } from '../audit/audited.ts'
 import type { AttemptOutcome } from '../delivery/receiver.ts'
-import { ReceiverStore } from '../delivery/receiver-health.ts'
+import type { ReceiverStore } from '../delivery/receiver-health.ts'
 import { receiverKind } from '../delivery/receivers/all-receivers.ts'
 import type { ShownMessage } from '../delivery/receivers/receiver-kind.ts'
 import { type SampleName, sampleLinks, sampleMessage } from '../delivery/templates/sample-messages.ts'
-import { connectRedis, type Store } from '../redis/connect.ts'
-import { createKeys } from '../redis/keys.ts'
+import { isRedisAway } from '../redis/away.ts'
 import type { Clock } from '../runtime/clock.ts'
-import { Lifecycle } from '../runtime/lifecycle.ts'
-import { createLogger, type Logger } from '../runtime/logger.ts'
 import type { ProxyFor } from '../runtime/outgoing-proxy.ts'
 import { createReceiver } from './receivers.ts'
-import { openRedis } from './stores.ts'
+import type { Services } from './services.ts'
 
 export interface ReceiverTest {
   outcome: AttemptOutcome
@@ -28,11 +24,7 @@ export interface ReceiverTest {
 
 type Noted = ReceiverTest['noted']
 /** Notes the outcome. */
-export type Notes = (work: (store: ReceiverStore) => Promise<Noted>) => Promise<Noted>
-
-export function noteTest(audit: AuditLog, name: string, { outcome }: ReceiverTest, who: Who): Promise<void> {
-  return audit.note({ action: 'receiver.tested', who, subject: name, detail: outcome.outcome })
-}
+type Notes = (work: (store: ReceiverStore) => Promise<Noted>) => Promise<Noted>
 
 interface TestedReceiver {
   config: Config
@@ -45,7 +37,7 @@ interface TestedReceiver {
  * The message that the receiver would get about such an alert. Nothing is sent, and no data are read: links are not
  * signed.
  */
-export async function showMessage(
+async function showMessage(
   { config, name, settings }: TestedReceiver,
   kind: SampleName,
   now: number,
@@ -59,7 +51,7 @@ export async function showMessage(
 }
 
 /** Sends one test message now, through the very receiver that the daemon sends through, and notes the outcome. */
-export async function testReceiver(
+async function sendTest(
   { config, name, settings, proxyFor }: TestedReceiver,
   clock: Clock,
   stop: AbortSignal,
@@ -83,35 +75,40 @@ export async function testReceiver(
   }
 }
 
-/** For a command: a receiver is tried whether there is a Redis or not. */
-export async function testBeside(
-  test: TestedReceiver,
-  { clock, stop, log }: { clock: Clock; stop: AbortSignal; log: Logger },
+/** How long a request for a test waits for a slow receiver. */
+const TEST_WAIT_MS = 10_000
+
+/** The receiver of this name: it is tried whether there is a Redis that notes it or not. Undefined: none has the name. */
+export async function testNamed(
+  { config, clock, proxyFor, receiverStore, audit }: Services,
+  name: string,
+  stop: AbortSignal,
   who: Who,
-): Promise<ReceiverTest> {
-  const { config, name } = test
-  const lifecycle = new Lifecycle()
-  const openStore = async () => {
-    const quiet = createLogger({ level: 'silent', pretty: false })
-    const store = connectRedis(await openRedis({ config, clock, log: quiet }, lifecycle), 'pages', () => {})
-    lifecycle.onClose('the Redis connection', () => store.disconnect())
-    return store
-  }
-  const keys = createKeys(config.redis.prefix)
-  let store: Store | undefined
-  const notes: Notes = async (work) => {
-    try {
-      store = await openStore()
-      return await work(new ReceiverStore(store, keys))
-    } catch {
-      return 'away'
-    }
-  }
-  try {
-    const tested = await testReceiver(test, clock, stop, notes)
-    if (store !== undefined) await noteTest(new AuditLog({ store, keys, clock, log }), name, tested, who)
-    return tested
-  } finally {
-    await lifecycle.close()
-  }
+): Promise<ReceiverTest | undefined> {
+  const settings = settingsOf(config, name)
+  if (settings === undefined) return undefined
+  const ended = AbortSignal.any([stop, AbortSignal.timeout(TEST_WAIT_MS)])
+  const notes: Notes = (work) =>
+    work(receiverStore).catch((error: unknown) => {
+      if (isRedisAway(error)) return 'away'
+      throw error
+    })
+  const tested = await sendTest({ config, name, settings, proxyFor }, clock, ended, notes)
+  if (tested.noted !== 'away')
+    await audit.note({ action: 'receiver.tested', who, subject: name, detail: tested.outcome.outcome })
+  return tested
+}
+
+/** The message that a receiver would get about such an alert. Undefined: none has the name. */
+export async function showNamed(
+  { config, clock }: Pick<Services, 'config' | 'clock'>,
+  name: string,
+  kind: SampleName,
+): Promise<ShownMessage | undefined> {
+  const settings = settingsOf(config, name)
+  return settings && showMessage({ config, name, settings }, kind, clock.now())
+}
+
+function settingsOf({ receivers }: Config, name: string): Config['receivers'][string] | undefined {
+  return Object.hasOwn(receivers, name) ? receivers[name] : undefined
 }

@@ -1,27 +1,11 @@
-import { Option } from 'commander'
-import { SCOPES } from '../http/access/scopes.ts'
-import { loadOperation, type OperationName } from '../operations/operations.ts'
-import { ACCOUNT_COMMANDS } from './accounts.ts'
-import { ALERT_COMMANDS } from './alerts.ts'
-import {
-  argument,
-  type CommandSpec,
-  mostRows,
-  option,
-  parseAccounts,
-  parseCount,
-  parseLength,
-  parseRoles,
-  parseScopes,
-  parseTokenName,
-  watchOption,
-  yesOption,
-} from './arguments.ts'
-import { namesWith } from './command-names.ts'
-import { operationCommand } from './operation-command.ts'
+import { type Argument, Option } from 'commander'
+import type { CommandField, RemoteCommand } from '../operations/describe-commands.ts'
+import { argument, type CommandSpec, option, parseCount, parseLength, parseRoles } from './arguments.ts'
+import type { Io } from './io.ts'
+import { readRemoteCommands } from './remote-commands.ts'
 
-/** Commands that run something, or show or check an installation as a whole. */
-const INSTALLATION_COMMANDS: Readonly<Record<string, CommandSpec>> = {
+/** Commands of this machine alone: they run something, or need what no daemon has. */
+const LOCAL_COMMANDS: Readonly<Record<string, CommandSpec>> = {
   init: {
     is: 'write a config file to begin with: asks on a terminal for what is not given',
     options: [
@@ -81,40 +65,6 @@ const INSTALLATION_COMMANDS: Readonly<Record<string, CommandSpec>> = {
     examples: ['--port 8090 --accounts 25 --token-lifetime 20s'],
     run: async () => (await import('./sandbox.ts')).sandbox,
   },
-  status: {
-    is: 'show all accounts at a glance',
-    options: [
-      watchOption(),
-      option(
-        '--exit-code',
-        'end with 0 where nothing needs action, 1 at a warning, 2 at critical, 3 unknown',
-      ).conflicts('watch'),
-    ],
-    examples: ['--config config/plimsoll.yaml', '--exit-code'],
-    run: async () => (await import('./status.ts')).status,
-  },
-  check: {
-    is: 'judge the last readings against the thresholds, for cron, monitoring and CI',
-    args: [argument('[accounts...]', 'hub ids or domains; default: all live accounts').argParser(parseAccounts)],
-    options: [
-      option('--live', 'poll the accounts now instead of judging what was read last'),
-      option('--csv', 'print CSV, one series a row').conflicts('json'),
-      option('--all', 'show also what is ok'),
-      mostRows('most rows of the table'),
-    ],
-    examples: ['', '--live --json 1234567'],
-    notes: `
-Exit codes, as monitoring systems know them; the worst wins, in this order:
-  2  critical: a critical alert is open, an account must reconnect, or its
-     tokens have expired
-  1  warning: likewise at warning
-  3  unknown: an account without fresh reading (limits.freshness), no Redis,
-     a bad config, wrong usage
-  0  ok: all within their thresholds
-A series whose limit the provider does not give is shown as unknown, but does
-not make the exit code 3.`,
-    run: async () => (await import('./check.ts')).checkAccounts,
-  },
   doctor: {
     is: 'check everything that the daemon needs, changing nothing',
     examples: ['--config config/plimsoll.yaml'],
@@ -137,38 +87,6 @@ not make the exit code 3.`,
     examples: ['--config config/plimsoll.yaml'],
     run: async () => (await import('./config.ts')).print,
   },
-}
-
-/** Commands about keys and admin tokens, and about this program. */
-const KEY_COMMANDS: Readonly<Record<string, CommandSpec>> = {
-  'admin-tokens add': {
-    is: 'make a token and print it, this once',
-    args: [argument('<name>', 'who or what will use it').argParser(parseTokenName)],
-    options: [
-      option('--scopes <scopes>', `what it may do: ${SCOPES.join(', ')}; several with commas`)
-        .argParser(parseScopes)
-        .makeOptionMandatory(),
-    ],
-    examples: ['billing --scopes tokens', 'ann --scopes read,write'],
-    run: async () => (await import('./keys.ts')).make,
-  },
-  'admin-tokens list': {
-    is: 'list the tokens by name, with what they may do and when they were last used',
-    run: async () => (await import('./keys.ts')).listAdminTokens,
-  },
-  'admin-tokens remove': {
-    is: 'end a token, and all sessions that it began',
-    args: [argument('<name>', 'the token')],
-    options: [yesOption()],
-    examples: ['billing'],
-    run: async () => (await import('./keys.ts')).remove,
-  },
-  'keys rekey': {
-    is: 'encrypt all stored tokens anew with the first key of encryption.keys, while the daemon runs',
-    options: [yesOption()],
-    examples: ['--config config/plimsoll.yaml'],
-    run: async () => (await import('./keys.ts')).rekey,
-  },
   completion: {
     is: 'print a script that completes commands, options, files and receivers in a shell',
     args: [argument('<shell>', 'the shell').choices(['bash', 'zsh', 'fish'])],
@@ -184,25 +102,95 @@ To have it in every shell that you open, once:
   },
 }
 
-/** Commands that are no operations: the API has nothing of them, or not so. */
-const OWN_COMMANDS: Readonly<Record<string, CommandSpec>> = {
-  ...INSTALLATION_COMMANDS,
-  ...ACCOUNT_COMMANDS,
-  ...ALERT_COMMANDS,
-  ...KEY_COMMANDS,
+/** First words of commands in the order of the help; of groups, their descriptions. */
+export const FIRST_WORDS: Readonly<Record<string, string | undefined>> = {
+  init: undefined,
+  start: undefined,
+  demo: undefined,
+  sandbox: undefined,
+  status: undefined,
+  changes: undefined,
+  upcoming: undefined,
+  check: undefined,
+  doctor: undefined,
+  config: 'check, describe or print the config',
+  accounts: 'list, show, connect, import, export, refresh, poll or uninstall accounts',
+  alerts: 'alerts: list, explain, acknowledge or silence them; test receivers',
+  thresholds: 'show what other thresholds would change',
+  outbox: 'prove that no alert was lost; send again what was given up',
+  'admin-tokens': 'make, list or remove tokens for pages and API',
+  keys: 'change the keys that stored tokens are encrypted with',
+  audit: 'show who did what',
+  completion: undefined,
 }
 
-/** Names of all commands, in the order of the help. */
-export const COMMAND_NAMES = namesWith(Object.keys(OWN_COMMANDS))
+/** All commands by name, in the order of the help. */
+export async function readCommands(): Promise<ReadonlyMap<string, CommandSpec>> {
+  const remote = (await readRemoteCommands()).map((one) => [one.name, remoteCommand(one)] as const)
+  const words = Object.keys(FIRST_WORDS)
+  const place = ([name]: readonly [string, CommandSpec]) => words.indexOf(name.split(' ')[0] ?? '')
+  return new Map([...Object.entries(LOCAL_COMMANDS), ...remote].sort((a, b) => place(a) - place(b)))
+}
 
-/** Some commands by name. An operation is loaded with all that it needs: only those that are asked for. */
-export async function loadCommands(names: readonly string[]): Promise<ReadonlyMap<string, CommandSpec>> {
-  const load = async (name: string) => {
-    const own = OWN_COMMANDS[name]
-    if (own !== undefined) return [name, own] as const
-    return [name, operationCommand(name, await loadOperation(name as OperationName))] as const
+/** A command that the API answers. */
+function remoteCommand(remote: RemoteCommand): CommandSpec {
+  const { summary, examples, notes, args, options, flags, isWatched, maxRows, confirm, exitCodeOption, saves } = remote
+  const { takesFile } = remote.request
+  const flag = (name: string | false, is: string) => (name === false ? [] : [option(`--${name}`, is)])
+  return {
+    is: summary,
+    examples,
+    ...(notes === undefined ? {} : { notes }),
+    args: [
+      ...args.map(argumentOf),
+      ...(takesFile ? [argument('<file>', 'the file; - is standard input')] : []),
+      ...(saves === true ? [argument('<file>', 'ends in .csv or .jsonl; - is standard output')] : []),
+    ],
+    options: [
+      ...options
+        .filter(({ nameOf }) => nameOf === undefined)
+        // The name of the file shows it, too.
+        .map((field) => optionOf(field, saves !== true)),
+      ...Object.entries(flags).map(([name, { description }]) => option(`--${name}`, description)),
+      ...(maxRows === undefined ? [] : [option('--max <rows>', maxRows).argParser(parseCount).default(50)]),
+      ...flag(isWatched === true && 'watch', 'show it again every few seconds, until Ctrl-C'),
+      ...(exitCodeOption === undefined ? [] : [option('--exit-code', exitCodeOption).conflicts('watch')]),
+      ...flag(confirm !== undefined && 'yes', 'go on without a question'),
+      ...flag(saves === true && 'force', 'overwrite the file'),
+      option('--url <url>', 'address of the daemon; else $PLIMSOLL_URL, or the one of this machine'),
+      option('--token <token>', 'admin token for it; else $PLIMSOLL_TOKEN'),
+    ],
+    run: async () => {
+      const { runRemote } = await import('./remote-command.ts')
+      return (io: Io, ...given: never[]) => {
+        const count = args.length + (takesFile || saves === true ? 1 : 0)
+        const options = given[count] as unknown as Parameters<typeof runRemote>[3]
+        const file = takesFile || saves === true ? { file: given[count - 1] } : {}
+        return runRemote(io, remote, given, { ...options, ...file }, given[count + 1] as never)
+      }
+    },
   }
-  return new Map(await Promise.all(names.map(load)))
+}
+
+function argumentOf(field: CommandField): Argument {
+  const { word, isRequired, isMany, description } = field
+  const name = `${word}${isMany ? '...' : ''}`
+  return withValue(argument(isRequired ? `<${name}>` : `[${name}]`, description), field)
+}
+
+function optionOf(field: CommandField, hasDefault = true): Option {
+  const { called, kind, word, isRequired, description, default: byDefault } = field
+  const made = withValue(option(kind === 'flag' ? `--${called}` : `--${called} <${word}>`, description), field)
+  if (byDefault !== undefined && kind !== 'flag' && hasDefault) made.default(byDefault)
+  return made.makeOptionMandatory(isRequired)
+}
+
+/** The API checks values; what can be known before is said before. */
+function withValue<T extends Option | Argument>(made: T, { choices, isLine }: CommandField): T {
+  if (choices !== undefined) made.choices(choices)
+  if (isLine)
+    made.argParser((text: string, before: string | undefined) => (before === undefined ? text : `${before} ${text}`))
+  return made
 }
 
 export const DEFAULT_CONFIG = 'config/plimsoll.yaml'
@@ -225,7 +213,11 @@ export function optionsOf({ options = [], config, json }: CommandSpec): Option[]
     ...(json === false ? [] : [new Option('--json', 'print JSON')]),
     ...(config === false || json === false
       ? []
-      : [option('--timeout <duration>', 'wait so long for a busy Redis (default: 10s)').argParser(parseLength)]),
+      : [
+          option('--timeout <duration>', 'wait so long for a busy daemon or Redis (default: 10s)').argParser(
+            parseLength,
+          ),
+        ]),
     ...options,
   ]
 }

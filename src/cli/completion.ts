@@ -2,8 +2,7 @@ import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { type Argument, Option } from 'commander'
 import type { CommandSpec } from './arguments.ts'
-import { FIRST_WORDS, firstWord } from './command-names.ts'
-import { COMMAND_NAMES, DEFAULT_CONFIG, loadCommands, optionsOf, programOptions } from './commands.ts'
+import { DEFAULT_CONFIG, FIRST_WORDS, optionsOf, programOptions, readCommands } from './commands.ts'
 import type { Io } from './io.ts'
 import { FILES } from './shell-scripts.ts'
 
@@ -15,10 +14,7 @@ export async function completions(io: Place, given: readonly string[]): Promise<
   // bash hands `--option=value` over in three words.
   const words = given.slice(0, -1).filter((word) => word !== '=')
   const last = given.at(-1) === '=' ? '' : (given.at(-1) ?? '')
-  // A group carries its own description: only commands below a typed group are loaded.
-  const commands = await loadCommands(
-    COMMAND_NAMES.filter((name) => !name.includes(' ') || words.includes(firstWord(name))),
-  )
+  const commands = await readCommands()
   const { path, option } = placeOf(commands, words)
   const [, name = '', typed] = /^(--[\w-]+)=(.*)$/s.exec(last) ?? []
   const assigned = typed === undefined ? option : optionAt(commands, path, name)
@@ -73,8 +69,7 @@ function commandsAt(commands: Commands, path: string): string[] {
       name.startsWith(`${path} `) ? [described(name.slice(path.length + 1), is)] : [],
     )
   }
-  const first = new Set(COMMAND_NAMES.map(firstWord))
-  return [...first].map((name) => described(name, FIRST_WORDS[name] ?? commands.get(name)?.is ?? ''))
+  return Object.keys(FIRST_WORDS).map((name) => described(name, FIRST_WORDS[name] ?? commands.get(name)?.is ?? ''))
 }
 
 type Place = Pick<Io, 'env' | 'cwd'>

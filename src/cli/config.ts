@@ -14,7 +14,7 @@ import { say } from './say.ts'
 /** `plimsoll config print`. */
 export function print(io: Io, options: CommonOptions): void {
   const { config } = readConfig(io, options.config)
-  if (options.json === true) printJson(io, 'config print', { ...configInForce(config) })
+  if (options.json === true) printJson(io, { ...configInForce(config) })
   else io.out(printConfig(config))
 }
 
@@ -28,7 +28,7 @@ export async function checkFile(io: Io, named: string | undefined, { config, jso
   const result = load(io, file, readFile)
   if (json === true) {
     const { ok } = result
-    printJson(io, 'config check', ok ? { ok, notices: result.notices } : { ok, problems: result.problems })
+    printJson(io, ok ? { ok, notices: result.notices } : { ok, problems: result.problems })
   } else if (result.ok) {
     for (const notice of result.notices) say(io, renderProblem(file, notice))
     const { thresholds, routes, receivers } = result.config
@@ -43,7 +43,7 @@ export async function checkFile(io: Io, named: string | undefined, { config, jso
 
 /** `plimsoll config schema`. */
 export function schema(io: Io): void {
-  printJson(io, 'config schema', configJsonSchema())
+  printJson(io, configJsonSchema())
 }
 
 async function readAll(stream: AsyncIterable<Buffer>): Promise<string> {

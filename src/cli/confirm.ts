@@ -1,7 +1,7 @@
 import { CommandError, type Io } from './io.ts'
 
 /** The question before a command destroys, and the words that answer it. */
-export interface Confirmation {
+interface Confirmation {
   question: string
   answer: string
 }

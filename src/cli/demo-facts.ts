@@ -1,8 +1,8 @@
 import { request } from 'undici'
 import { EVERY_POLL } from '../sandbox/journal.ts'
 import type { Sandbox } from '../sandbox/sandbox.ts'
+import type { DemoFacts } from '../views/shapes/installation.ts'
 import type { Io } from './io.ts'
-import type { JsonOf } from './json-shapes.ts'
 
 /** The daemon of the demo, and how to ask it. */
 export interface DemoDaemon {
@@ -12,9 +12,6 @@ export interface DemoDaemon {
   tokenFile: string
   bearer: { authorization: string }
 }
-
-/** Facts of a demo run, counted where its requests arrive: at the sandbox. */
-type DemoFacts = JsonOf<'demo'>
 
 interface JournalEntry {
   endpoint: string

@@ -52,7 +52,7 @@ export async function demo(io: Io, options: DemoOptions): Promise<void> {
     await watch(io, { daemon, sandbox, leaving, begun, runForMs: options.for, isLive: options.json !== true })
 
     const facts = await gatherFacts(daemon, sandbox, hubIds, io.clock.now())
-    if (options.json === true) printJson(io, 'demo', facts)
+    if (options.json === true) printJson(io, facts)
     else printDemoFacts(io, facts)
     const missing = missingFacts(facts)
     if (missing.length > 0) throw new CommandError(`not everything happened: ${missing.join('; ')}`)

@@ -35,7 +35,7 @@ export async function doctor(io: Io, options: CommonOptions): Promise<void> {
   const lifecycle = new Lifecycle()
   try {
     const findings = await examine(io, options.config, lifecycle)
-    if (options.json === true) printJson(io, 'doctor', findings)
+    if (options.json === true) printJson(io, findings)
     else printFindings(io, findings)
     const failed = findings.filter(({ level }) => level === 'fail').length
     if (failed > 0) throw new CommandError(`${failed} of ${findings.length} checks failed: each shows the way out`)

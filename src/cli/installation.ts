@@ -25,7 +25,7 @@ export function readConfig(io: Io, file: string): { config: Config; notices: Not
 }
 
 /** `begins`: the command may start an installation where there is none yet. */
-export type WithoutData = 'refuses' | 'begins'
+type WithoutData = 'refuses' | 'begins'
 
 /** Throws CommandError where a command may not begin an installation: in a wrong folder it would show no accounts. */
 export function checkInstalled(config: Config, without: WithoutData): void {

@@ -1,9 +1,8 @@
 import { isThisMachine } from '../../config/schema/addresses.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { jsonText } from '../runtime/json-text.ts'
-import { redactUrls } from '../runtime/logger.ts'
 import { type ProxyFor, proxyIn } from '../runtime/outgoing-proxy.ts'
-import type { JsonCommand, JsonOf } from './json-shapes.ts'
+import { redactUrls } from '../runtime/url-credentials.ts'
 
 /** The environment of a command. */
 export interface Io {
@@ -113,19 +112,7 @@ export function unreadable(name: string, error: unknown): CommandError {
   return new CommandError(WHY[code]?.(name) ?? `${name} can't be read (${code})`)
 }
 
-/** Lists and objects for programs: one line of JSON, of the shape in the command's schema. */
-export function printJson<C extends JsonCommand>(io: Io, _command: C, value: JsonOf<C>): void {
+/** Lists and objects for programs: one line of JSON. */
+export function printJson(io: Io, value: unknown): void {
   io.out(`${jsonText(value)}\n`)
-}
-
-/** One object of accounts and more, written as they are found: with many accounts not all is in memory at once. */
-export function accountsJson<A extends object, R extends object>(io: Io, head: object) {
-  let before = `${jsonText(head).slice(0, -1)},"accounts":[`
-  return {
-    account: (one: A) => {
-      io.out(before + jsonText(one))
-      before = ','
-    },
-    end: (rest: R) => io.out(`${before === ',' ? '' : before}],${jsonText(rest).slice(1)}\n`),
-  }
 }

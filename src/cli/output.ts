@@ -5,7 +5,7 @@ import type { Clock } from '../runtime/clock.ts'
 import type { Io } from './io.ts'
 
 /** Standard output and standard error: all text arrives whole, however slow its reader is. */
-export interface Output {
+interface Output {
   out(text: string): void
   err(text: string): void
   /** Resolves once there is room for more, and at once on a signal to stop: a command with much output waits for it. */

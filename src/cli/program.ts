@@ -1,36 +1,49 @@
 import { Command, CommanderError } from 'commander'
 import packageJson from '../../package.json' with { type: 'json' }
+import { jsonText } from '../runtime/json-text.ts'
+import { cleanText } from '../text/clean-text.ts'
 import type { CommandSpec } from './arguments.ts'
-import { FIRST_WORDS } from './command-names.ts'
-import { COMMAND_NAMES, loadCommands, optionsOf, programOptions } from './commands.ts'
+import { FIRST_WORDS, optionsOf, programOptions, readCommands } from './commands.ts'
 import { describeError, ExitCode, type Io } from './io.ts'
 
 /** Exit codes: 0 done; 1 failed, with one line why; 2 wrong usage. `check` has those of monitoring systems instead. */
 export async function runCommandLine(args: readonly string[], io: Io): Promise<number> {
   try {
-    const program = buildProgram(await loadCommands(namesIn(args)), io)
+    const program = buildProgram(await readCommands(), io)
     await program.parseAsync(args.length === 0 ? ['--help'] : args, { from: 'user' })
     return 0
   } catch (error) {
     if (error instanceof ExitCode) return error.code
     if (error instanceof CommanderError) {
       if (error.exitCode === 0) return 0
-      return args[0] === 'check' ? (await import('./check.ts')).checkUsage(io, usageProblem(error.message)) : 2
+      return commandIn(args) === 'check' ? unknown(io, args, `wrong usage: ${usageProblem(error.message)}`) : 2
     }
-    io.err(`plimsoll: ${describeError(error)}\n`)
-    return 1
+    const why = describeError(error)
+    io.err(`plimsoll: ${why}\n`)
+    if (commandIn(args) === 'check') return unknown(io, args, why)
+    return commandIn(args) === 'status' && args.includes('--exit-code') ? UNKNOWN : 1
   }
 }
 
-/** The commands that the arguments may name; all of them where that is not clear, for help or a suggestion. */
-function namesIn(args: readonly string[]): readonly string[] {
-  const given = args.filter((arg) => !arg.startsWith('-'))
-  const words = ` ${given.join(' ')} `
-  const named = COMMAND_NAMES.filter((name) => words.includes(` ${name} `))
-  // `accounts status` has the name of a command, and is none.
-  const group = COMMAND_NAMES.filter((name) => name.startsWith(`${given[0]} `))
-  const isClear = given[0] !== 'help' && (group.length === 0 || named.some((name) => group.includes(name)))
-  return isClear && named.length > 0 ? named : COMMAND_NAMES
+/** The exit code of what keeps a check from knowing; the one line on standard output is what monitoring shows. */
+const UNKNOWN = 3
+
+function unknown(io: Io, args: readonly string[], why: string): number {
+  const json = {
+    at: new Date(io.clock.now()).toISOString(),
+    accounts: [],
+    status: 'unknown',
+    exitCode: UNKNOWN,
+    error: why,
+  }
+  if (args.includes('--json')) io.out(`${jsonText(json)}\n`)
+  else io.out(`PLIMSOLL UNKNOWN - ${cleanText(why.replaceAll('|', '/'), 300)}\n`)
+  return UNKNOWN
+}
+
+/** The first word of the command, which the config may stand before. */
+function commandIn(args: readonly string[]): string | undefined {
+  return args.find((arg, n) => !arg.startsWith('-') && !['-c', '--config'].includes(args[n - 1] ?? ''))
 }
 
 function buildProgram(commands: ReadonlyMap<string, CommandSpec>, io: Io): Command {

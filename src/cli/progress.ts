@@ -7,7 +7,7 @@ const LINE_EVERY_MS = 10_000
 /** A rate is shown after so much time: before, it is too uncertain. */
 const RATE_AFTER_MS = 3_000
 
-export interface Progress {
+interface Progress {
   /** `total` is undefined where it is not known. */
   at(done: number, total: number | undefined): void
   /** The work is over, and no more of it is shown. */

@@ -24,11 +24,6 @@ export function say(io: Pick<Io, 'out' | 'isTerminal' | 'columns'>, ...lines: st
   }
 }
 
-/** For a list of values that have one name. */
-export function fact(name: string): (value: string) => Fact {
-  return (value) => [name, value]
-}
-
 const LONGEST_FACT = 400
 /** With less room beside its name, a value goes on the line below it. */
 const READABLE = 16

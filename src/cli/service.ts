@@ -6,7 +6,7 @@ import { countOf } from '../text/format-number.ts'
 import type { Io } from './io.ts'
 
 /** Reports of the daemon to the service manager; without one nothing happens. */
-export interface Service {
+interface Service {
   /** Reports that the config file is being read, and then whether it was taken over. */
   reloading(work: () => Promise<'taken' | 'refused'>): Promise<void>
   stopping(): Promise<void>

@@ -13,8 +13,8 @@ import { KeysError } from '../tokens/vault-keys.ts'
 import type { CommonOptions } from './arguments.ts'
 import { checkInstalled, load, readConfig } from './installation.ts'
 import { CommandError, describeError, type Io, proxiesOf } from './io.ts'
+import { explainStoreError } from './local-api.ts'
 import { serveServiceManager } from './service.ts'
-import { explainStoreError } from './with-parts.ts'
 
 interface StartOptions extends CommonOptions {
   /** Undefined: all of them. */
@@ -41,7 +41,14 @@ export async function start(io: Io, { config: file, roles, repair }: StartOption
   const stopped = new Promise<void>((resolve) => io.stop.addEventListener('abort', () => resolve(), { once: true }))
   const lifecycle = new Lifecycle()
   const starting = startApp(
-    { config, clock: io.clock, random: io.random, log, proxyFor: proxiesOf(io) },
+    {
+      config,
+      clock: io.clock,
+      random: io.random,
+      log,
+      proxyFor: proxiesOf(io),
+      place: { file, env: io.env, cwd: io.cwd },
+    },
     lifecycle,
     roles,
   )

@@ -1,6 +1,7 @@
 import { cleanText } from '../text/clean-text.ts'
 import { type Column, type KnownColumn, known } from '../text/columns.ts'
 import { cutToWidth, displayWidth, wrapToWidth } from '../text/display-width.ts'
+import { type Cell, textOfCell } from '../text/shown.ts'
 import type { Io } from './io.ts'
 import { coloured } from './output.ts'
 import { printFacts, roomOf } from './say.ts'
@@ -9,8 +10,8 @@ import { printFacts, roomOf } from './say.ts'
  * A table that fits the terminal: empty columns and spare ones are left out, then the widest give way, sentences by going on below; where that is not
  * enough, each row is a list of facts. Cells may hold strangers' words, so they are made one harmless line first.
  */
-export function printTable(io: Io, columns: readonly Column[], rows: readonly (readonly string[])[]): void {
-  const clean = rows.map((row) => row.map((cell) => cleanText(cell, LONGEST_CELL)))
+export function printTable(io: Io, columns: readonly Column[], rows: readonly (readonly Cell[])[]): void {
+  const clean = rows.map((row) => row.map((cell) => cleanText(textOfCell(cell), LONGEST_CELL)))
   const all = columns.map((column, n): Laid => {
     const { title, ...rest } = known(column)
     const cells = [title, ...clean.map((row) => row[n] ?? '')]
@@ -119,18 +120,4 @@ function printRecords(io: Io, columns: readonly Laid[], count: number): void {
       columns.map(({ title, cells }) => [title.toLowerCase(), cells[line] ?? '']),
     )
   }
-}
-
-/** Keeps the worst `max` of any number of rows: not many more are ever in memory. */
-export function keepWorst<T>(max: number, worstFirst: (a: T, b: T) => number) {
-  let rows: T[] = []
-  const found = () => {
-    rows = rows.sort(worstFirst).slice(0, max)
-    return rows
-  }
-  const add = (more: readonly T[]) => {
-    rows.push(...more)
-    if (rows.length > 2 * max + 1_000) found()
-  }
-  return { add, found }
 }

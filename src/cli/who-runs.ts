@@ -14,7 +14,7 @@ export function whoRuns({ env }: Pick<Io, 'env'>): Who {
 }
 
 /** Empty for a user without a name, as in some containers. */
-export function ownName(): string {
+function ownName(): string {
   try {
     return userInfo().username
   } catch {

@@ -3,8 +3,8 @@ import type { Config } from '../../config/schema/schema.ts'
 import type { AskedNode, Store } from '../redis/connect.ts'
 import type { Keys } from '../redis/keys.ts'
 import type { Clock } from '../runtime/clock.ts'
-import { redactUrls } from '../runtime/logger.ts'
 import type { ProxyFor } from '../runtime/outgoing-proxy.ts'
+import { redactUrls } from '../runtime/url-credentials.ts'
 import type { VaultKey } from '../tokens/vault.ts'
 
 /** The result of one check. Every failure has its remedy. */

@@ -1,6 +1,8 @@
 import type { Socket } from 'node:net'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { hasZodFastifySchemaValidationErrors } from 'fastify-type-provider-zod'
 import { UnreadableKey } from '../limits/history/packed-bytes.ts'
+import { sentence } from '../operations/fields.ts'
 import { Refusal, type RefusalKind } from '../operations/refusal.ts'
 import { isRedisAway } from '../redis/away.ts'
 import type { Clock } from '../runtime/clock.ts'
@@ -8,7 +10,6 @@ import type { Logger } from '../runtime/logger.ts'
 import { html } from '../text/html.ts'
 import { isForApi, isForCustomer } from './access/access.ts'
 import type { Brand } from './brand.ts'
-import { sentence } from './field-schemas.ts'
 import { customerPage, plainPage, sendPage } from './pages/page.ts'
 import { Problem, wrongParameter } from './problem.ts'
 import { redisAway } from './redis-away.ts'
@@ -20,7 +21,7 @@ export function answerError(
   request: FastifyRequest,
   reply: FastifyReply,
 ): FastifyReply {
-  const problem = asProblem(error, clock.now())
+  const problem = asProblem(error, { clock })
   if (problem.status === 500) log.error({ code: 'http.error', ...about(request), err: error }, 'a request failed')
   return sendProblem(brand, request, reply, problem)
 }
@@ -76,11 +77,32 @@ const STATUS_OF: Readonly<Record<Exclude<RefusalKind, 'wrong'>, number>> = {
 }
 
 /** Why an operation was not done. */
-function problemOf({ kind, message, field = 'body', until }: Refusal, now: number): Problem {
-  if (kind === 'wrong') return wrongParameter(field, message)
+function problemOf({ kind, message, field, faults = [], until, hint }: Refusal, now: number): Problem {
+  if (faults.length > 0) {
+    const named = faults.map(({ field: parameter, why: detail }) => ({ parameter, detail }))
+    return new Problem(400, sentence(message), {}, named)
+  }
+  if (kind === 'wrong')
+    return field === undefined ? new Problem(400, sentence(message)) : wrongParameter(field, message)
   const headers = until === undefined ? {} : { 'retry-after': String(Math.max(1, Math.ceil((until - now) / 1000))) }
   const named = kind === 'ambiguous' || kind === 'reauthorize' ? kind : undefined
-  return new Problem(STATUS_OF[kind], sentence(message), headers, [], named)
+  return new Problem(STATUS_OF[kind], sentence(message), headers, [], named, hint)
+}
+
+interface InputFault {
+  instancePath: string
+  message?: string | undefined
+  params: Record<string, unknown>
+}
+
+/** One answer that names each field that is wrong. */
+function refusedInput(found: readonly InputFault[]): Problem {
+  const faults = found.flatMap(({ instancePath, message = 'is wrong', params }) => {
+    if (Array.isArray(params.keys))
+      return params.keys.map((key) => ({ parameter: String(key), detail: 'is not known here' }))
+    return [{ parameter: instancePath.slice(1).replaceAll('/', '.') || 'body', detail: message }]
+  })
+  return new Problem(400, faults.map(({ parameter, detail }) => `${parameter}: ${detail}`).join('; '), {}, faults)
 }
 
 const REFUSED_BY_FASTIFY: Readonly<Record<number, string>> = {
@@ -90,9 +112,10 @@ const REFUSED_BY_FASTIFY: Readonly<Record<number, string>> = {
   415: 'The body must be application/json.',
 }
 
-function asProblem(error: unknown, now: number): Problem {
+export function asProblem(error: unknown, { clock }: Pick<Answering, 'clock'>): Problem {
   if (error instanceof Problem) return error
-  if (error instanceof Refusal) return problemOf(error, now)
+  if (error instanceof Refusal) return problemOf(error, clock.now())
+  if (hasZodFastifySchemaValidationErrors(error)) return refusedInput(error.validation)
   if (isRedisAway(error)) return redisAway()
   if (error instanceof UnreadableKey)
     return new Problem(

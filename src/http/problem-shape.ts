@@ -19,6 +19,7 @@ export const ProblemShape = z
       )
       .exactOptional()
       .describe('Of 400: each thing that is wrong.'),
+    hint: z.string().exactOptional().describe('What to do about it at a command line.'),
   })
   .meta({ id: 'Problem', description: 'What is wrong with a request (RFC 9457).' })
 export type ProblemShape = z.infer<typeof ProblemShape>

@@ -45,6 +45,8 @@ export class Problem extends Error {
   readonly headers: Readonly<Record<string, string>>
   readonly faults: readonly ParameterFault[]
   readonly kind: ProblemKind
+  /** The way out at a command line. */
+  readonly hint: string | undefined
 
   constructor(
     status: number,
@@ -52,6 +54,7 @@ export class Problem extends Error {
     headers: Record<string, string> = {},
     faults: readonly ParameterFault[] = [],
     kind: ProblemKind = KINDS[status] ?? (status < 500 ? 'invalid-request' : 'internal-error'),
+    hint?: string,
   ) {
     super(detail)
     this.status = status
@@ -59,6 +62,7 @@ export class Problem extends Error {
     this.headers = headers
     this.faults = faults
     this.kind = kind
+    this.hint = hint
   }
 
   get title(): string {
@@ -72,6 +76,7 @@ export class Problem extends Error {
       status: this.status,
       detail: this.detail,
       ...(this.faults.length === 0 ? {} : { errors: [...this.faults] }),
+      ...(this.hint === undefined ? {} : { hint: this.hint }),
     }
   }
 }

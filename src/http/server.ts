@@ -3,14 +3,14 @@ import fastify, { type FastifyInstance, type FastifyReply } from 'fastify'
 import { Directory } from '../accounts/search/directory.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { createServer } from '../runtime/node-http.ts'
-import { type AdminToken, AdminTokenStore } from './access/admin-tokens.ts'
+import { AdminTokenStore } from './access/admin-tokens.ts'
 import { createNoteRefusal } from './access/client.ts'
 import { guardRequest } from './access/guard.ts'
-import { KnownTokens } from './access/known-tokens.ts'
+import { KnownTokens, type OwnTokens } from './access/known-tokens.ts'
 import { createSessions, EndedSessions, SignInLink } from './access/session.ts'
 import { createPersonReader, type TrustedHeaders } from './access/trusted-person.ts'
 import { about, answerClientError, answerError, sendProblem } from './answer-error.ts'
-import { serveApi } from './api/serve-api.ts'
+import { apiOf } from './api/serve-api.ts'
 import { type Asset, readAssets, serveAssets } from './assets/serve-assets.ts'
 import { brandAssets } from './brand.ts'
 import { Connections } from './connections.ts'
@@ -24,21 +24,16 @@ import { type KnownRoutes, knowRoutes, refuseOtherMethods } from './refuse-other
 import { RequestLine } from './request-line.ts'
 import { acceptDomains } from './search-accounts.ts'
 import { serveProbes } from './serve-probes.ts'
-import type { WebActions, WebDeps } from './web-deps.ts'
+import type { WebDeps } from './web-deps.ts'
 
 export interface HttpDeps extends Omit<WebDeps, 'directory'> {
   listen: { host: string; port: number }
   /** Nothing but the addresses for monitoring: pages, API and installs are another daemon's. */
   probesOnly: boolean
-  /** Undefined: there are named ones only. */
-  adminToken: AdminToken | undefined
+  adminTokens: OwnTokens
   openMetrics: boolean
   /** Undefined: no proxy signs people in. */
   trusted: TrustedHeaders | undefined
-  actions: {
-    /** An account was just connected: its first poll should not wait. */
-    connected(hubId: number): Promise<void>
-  } & WebActions
 }
 
 export interface HttpServer {
@@ -64,11 +59,11 @@ export interface HttpServer {
 const TIMEOUTS = { requestTimeout: 10_000, connectionsCheckingInterval: 1_000, keepAliveTimeout: 72_000 }
 const NO_PAGES = 'There is nothing at this address: this daemon serves no pages, another one does.'
 
-/** No route has schemas for fastify: by default it would load a compiler for them, and keep some megabytes of it. */
+/** The API checks by zod: by default fastify would load a compiler of JSON Schema, and keep some megabytes of it. */
 const NO_SCHEMAS = { buildValidator: refuseSchema, buildSerializer: refuseSchema }
 
 function refuseSchema(): never {
-  throw new Error('schemas of routes are not compiled here: see api/route.ts')
+  throw new Error('only the API has schemas, and its own compiler: see api/serve-api.ts')
 }
 
 /** The socket, sessions and refusals last as long as the process; each config builds the answering part anew. */
@@ -162,17 +157,11 @@ function servePeopleAndPrograms(
     serveAcknowledgeLinks(scope, deps)
     done()
   })
-  app.register(
-    (scope, _options, done) => {
-      serveApi(scope, deps)
-      done()
-    },
-    { prefix: '/api/v1' },
-  )
+  app.register(apiOf(deps), { prefix: '/api/v1' })
 }
 
 function guardOf({
-  adminToken,
+  adminTokens,
   openMetrics,
   trusted,
   publicUrl,
@@ -185,7 +174,7 @@ function guardOf({
 }: HttpDeps): Guard {
   const named = new AdminTokenStore(store, keys, connect.vault)
   const stores = { named, ended: new EndedSessions(store, keys) }
-  const known = new KnownTokens(adminToken, stores, { clock, log })
+  const known = new KnownTokens(adminTokens, stores, { clock, log })
   void known.current() // So that there is a last list to hold on to from the start.
   return {
     known,
@@ -200,7 +189,8 @@ function guardOf({
   }
 }
 
-function addHooks(app: FastifyInstance, deps: HttpDeps, lasting: Lasting & { routes: KnownRoutes }): void {
+/** Adds the fields of a request that the guard fills. */
+export function decorateRequests(app: FastifyInstance): void {
   app.decorateRequest('signedIn', false)
   app.decorateRequest('caller', '')
   app.decorateRequest('mayRead', false)
@@ -208,6 +198,10 @@ function addHooks(app: FastifyInstance, deps: HttpDeps, lasting: Lasting & { rou
   app.decorateRequest('mayAudit', false)
   app.decorateRequest('via', 'session')
   app.decorateRequest('formToken', '')
+}
+
+function addHooks(app: FastifyInstance, deps: HttpDeps, lasting: Lasting & { routes: KnownRoutes }): void {
+  decorateRequests(app)
   app.addHook('onRequest', async (request, reply) => {
     harden(reply)
     // A daemon without pages has nothing to sign in for.
@@ -252,7 +246,7 @@ function harden(reply: FastifyReply): void {
 }
 
 /** Nothing but JSON, and no body at all where one is optional: forms, which a stranger's page can send, are refused. */
-function acceptJsonOnly(app: FastifyInstance): void {
+export function acceptJsonOnly(app: FastifyInstance): void {
   app.removeAllContentTypeParsers()
   const parseJson = app.getDefaultJsonParser('error', 'error')
   app.addContentTypeParser('application/json', { parseAs: 'string' }, (request, body, done) => {

@@ -2,185 +2,161 @@ import * as z from 'zod'
 import type { Who } from '../audit/audited.ts'
 import type { Scope } from '../http/access/scopes.ts'
 import type { Shown } from '../text/shown.ts'
-import { type DescribedShape, listOf, type Shape } from '../views/shapes/words.ts'
-import type { ActingDeps, OperationDeps } from './deps.ts'
-import type { Fields, Given } from './field.ts'
+import type { OperationDeps } from './deps.ts'
 
-/** One call of an operation. */
-export interface OperationCall<F extends Fields> {
-  given: Given<F>
-  who: Who
-  now: number
-  page: Page
-  /** True where the answer is for people: then the parts that only `show` needs are read, too. */
-  isForPeople: boolean
-  /** The person who waits for a command. */
-  onlooker?: Onlooker
+export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'
+
+/** One thing that Plimsoll is asked for. Its route, its command, its part of the document and its list page are made from it. */
+export interface Operation<I extends z.ZodObject = z.ZodObject, V = unknown> {
+  /** A word for programs that make clients from the document. */
+  id: string
+  method: Method
+  /** Below /api/v1; `{hubId}` is the field of that name. */
+  path: `/${string}`
+  /** Scope that the caller must have; `admin`: all there are. */
+  scope: Scope | 'admin'
+  /** The effect: lower case, without a dot at the end. */
+  summary: string
+  /** More of that, for the document. */
+  description?: string
+  /** The fields: those of the path, and else of the query or, where the method has one, of the body. */
+  input: I
+  /** Shape of its answer for programs. */
+  output: z.ZodType
+  /** Statuses that are problems, beside those that every operation may have. */
+  problems: readonly number[]
+  /** Descriptions of its answers, by their statuses. */
+  answers: Readonly<Record<number, string>>
+  /** The body is a file, which is read as it comes; all else is in the query. */
+  takesFile?: true
+  /** Other media types in which it answers. */
+  types?: readonly string[]
+  run(deps: OperationDeps, call: Call<I>): Promise<V>
+  /** The value for programs; absent: it is that already. */
+  json?(value: V): unknown
+  /** Status of a value, where that is another than 200; `location` of a new item, below /api/v1. */
+  statusOf?(value: V): { status: number; location?: string }
+  /** The value for people: sentences, facts, tables. */
+  table?(value: V, call: Call<I>): readonly Shown[]
+  /** Remarks for people, also where a program reads the value. */
+  notes?(value: V): readonly string[]
+  /** Why the command ends with 1, once it has shown the value. */
+  fails?(value: V): string | undefined
+  /** The command's exit code. */
+  exitCode?(value: V): number
+  /** A request that works against the installation that tests seed; the document shows it. */
+  example?: Example
+  command?: Command
 }
 
-/** Shows the progress of an operation, and may stop it. */
-export interface Onlooker {
-  at(done: number, of: number): void
+/** One call of an operation. */
+export interface Call<I extends z.ZodObject = z.ZodObject> {
+  input: z.output<I>
+  who: Who
+  now: number
+  /** True where the answer is for people: then the parts that only its table needs are read, too. */
+  isForPeople: boolean
+  /** Someone waits for a slow answer: shows its progress, and parts of it before its end. */
+  onlooker?: Onlooker
+  /** The body of an operation that takes a file. */
+  file?: AsyncIterable<Buffer>
+  /** Aborts when the caller is gone, or this process ends. */
   stop: AbortSignal
 }
 
-/** A page of a list: at most so many items, from behind `next` of the page before. */
-export interface Page {
-  limit: number
-  after?: string | undefined
+export interface Onlooker {
+  progress(done: number, total: number | undefined): void
+  show(parts: readonly Shown[]): Promise<void>
+  note(text: string): void
 }
 
-/** The context in which people read a value. */
-export interface Reader<F extends Fields> {
-  given: Given<F>
-  now: number
-  isTerminal: boolean
+/** A request as an example. */
+interface Example {
+  params?: Readonly<Record<string, string>>
+  query?: Readonly<Record<string, string>>
+  body?: object
 }
 
-/** How an operation is called and described, everywhere. */
-interface Called<F extends Fields> {
-  /** A word for programs that make clients from the API's document. */
-  id: string
-  /** Method and path below /api/v1; a field that the path names is read from there. */
-  route: `${'GET' | 'POST' | 'PUT' | 'DELETE'} /${string}`
-  /** The same by other methods, with their own descriptions. */
-  also?: readonly (Pick<Called<F>, 'id' | 'route' | 'is'> & { given?: Partial<Given<F>> })[]
-  /** Arguments of the command: `<account> [address]`; fields that it names are arguments, the others options. */
+/** An operation on the command line. Its options are the fields of its input that are no arguments. */
+export interface Command {
+  /** `accounts list` */
+  name: string
+  /** Fields that are arguments: `<hubId>`, `[accounts...]`. */
   args?: string
-  /** Scope that the admin token must have; default: `read` for GET, else `write`. */
-  scope?: Scope
-  /** The operation gets new tokens: a rekey waits for its end, and so does a caller that stops it. */
-  writesTokens?: true
-  /** The question before it destroys, for a person at a terminal, and the words that answer it. */
-  asks?(deps: OperationDeps, given: Given<F>): Promise<{ question: string; answer: string }>
-  /** After a signal to stop, the command waits for the operation: it ends soon. */
-  stops?: 'by itself'
-  /** Text that is shown while a slow operation runs. */
-  busy?(given: Given<F>): string | undefined
-  /** Description of the effect: lower case, without a dot at the end. */
-  is: string
-  /** More of that, for the document. */
-  description?: string
-  takes: F
-  /** Statuses of the API that are problems, beside those that every route may have. */
-  problems?: readonly number[]
-  /** A request that works against the installation that tests seed. */
-  example?: { params?: Readonly<Record<string, string>>; query?: Readonly<Record<string, string>>; body?: object }
+  /** Values of options that are not given, where they are others than the API's. */
+  defaults?: Readonly<Record<string, string>>
   /** Examples: the text behind the command's name. */
   examples?: readonly string[]
-}
-
-/** The answer of one surface to programs: its shape, and a value in it. */
-interface Answers<V> {
-  shape: Shape
-  json(value: V): unknown
-}
-
-/** One thing that Plimsoll is asked for, by the API and on the command line alike. */
-export interface Operation<F extends Fields = Fields, V = unknown> extends Called<F> {
-  api: Answers<V>
-  cli: Answers<V>
-  statuses?: Statuses<V>
+  /** More help, below the options. */
+  notes?: string
+  /** A flag leads to another operation, by its id, with the same input. */
+  flags?: Readonly<Record<string, { id: string; description: string }>>
+  /** A field that is given leads to another operation, by its id. */
+  given?: Readonly<Record<string, string>>
   /** `--watch` shows it again every few seconds. */
   isWatched?: true
-  /** Paging, for a list that is given in parts. */
-  pages?: Pages
-  /** A list, which the command line prints whole for programs. */
-  isList?: true
-  /** Reads stored values, and nothing else; or `does` its action. */
-  reads?(deps: OperationDeps, call: OperationCall<F>): Promise<V>
-  does?(deps: ActingDeps, call: OperationCall<F>): Promise<V>
-  /** For people, in words and tables. */
-  show(value: V, reader: Reader<F>): readonly Shown[]
-  /** Notes for people about the value, also where a program reads it. */
-  notes?(value: V): readonly string[]
-  /** The reason why a command ends with 1, once it has shown the outcome. */
-  fails?(value: V): string | undefined
+  /** `--max`: how many rows people see, of a list that is not shown whole. */
+  maxRows?: string
+  /** The question before it destroys, and the words that answer it; `{field}` is what was given. */
+  confirm?: { question: string; answer: string }
+  /** The words beside the progress of a slow operation. */
+  busy?: string
+  /** An option `--exit-code`, without which `exitCode` does not count. */
+  exitCodeOption?: string
+  /** An installation may begin with it. */
+  begins?: true
+  /** Tokens are encrypted: where no daemon runs, a rekey waits for its end. */
+  writesTokens?: true
+  /** A key of `encryption.keys` may be missing: this finds out whether it is needed. */
+  allowsMissingKeys?: true
+  /** The answer goes to a file, which is named in its place. */
+  saves?: true
 }
 
-/** Statuses of the API, where they are others than 200: their descriptions, and the status of a value. */
-interface Statuses<V> {
-  says: Readonly<Record<number, string>>
-  /** `location`: of a new item, below /api/v1. */
-  of(value: V): { status: number; location?: string }
+type Defaults = 'scope' | 'problems' | 'answers'
+
+/** An operation; without a scope of its own it needs that of its method. */
+export function operation<I extends z.ZodObject, V>(
+  given: Omit<Operation<I, V>, Defaults> & Partial<Pick<Operation<I, V>, Defaults>>,
+): Operation<I, V> {
+  const { method, output } = given
+  return {
+    scope: method === 'GET' ? 'read' : 'write',
+    problems: [],
+    answers: { 200: output.description ?? 'A page of the list.' },
+    ...given,
+  }
 }
 
-interface Pages {
-  /** Pattern of `next`; absent: there is one page only. */
-  cursor?: RegExp
-  /** Description of the API's `limit`, where it needs one. */
-  limit?: string
-  /** Description of the command's `--max`; absent: it prints all. */
-  max?: string
-}
-
-interface Described<F extends Fields, S extends Shape, V> extends Called<F> {
-  gives: S
-  statuses?: Statuses<V>
-  pages?: Pages
-  isWatched?: true
-  reads?(deps: OperationDeps, call: OperationCall<F>): Promise<V>
-  does?(deps: ActingDeps, call: OperationCall<F>): Promise<V>
-  show: Operation<F, V>['show']
-  notes?: NonNullable<Operation<F, V>['notes']>
-  fails?: NonNullable<Operation<F, V>['fails']>
-}
-
-/** An operation that gives one thing; `json` where that is not yet the value for programs. */
-export function operation<F extends Fields, S extends Shape, V>(
-  described: Described<F, S, V> & { json(value: V): DescribedShape<S> },
-): Operation<F, V>
-export function operation<F extends Fields, S extends Shape, V extends DescribedShape<S>>(
-  described: Described<F, S, V>,
-): Operation<F, V>
-export function operation<F extends Fields, S extends Shape, V>(
-  described: Described<F, S, V> & { json?(value: V): unknown },
-): Operation<F, V> {
-  const { gives: shape, json = (value: V) => value } = described
-  const answers = { shape, json }
-  return { ...described, api: answers, cli: answers }
-}
-
-/** Reads or does it. */
-export function carryOut<F extends Fields, V>(
-  { id, reads, does }: Pick<Operation<F, V>, 'id' | 'reads' | 'does'>,
-  deps: ActingDeps,
-  call: OperationCall<F>,
-): Promise<V> {
-  const carried = reads ?? does
-  if (carried === undefined) throw new Error(`${id} neither reads nor does anything`)
-  return carried(deps, call)
-}
-
-export interface Listed<I> {
-  items: readonly I[]
+/** A page of a list. */
+export interface Listed<T> {
+  items: readonly T[]
   /** Absent at the end. */
   next?: string | undefined
 }
 
-/** An operation that gives a list: in pages over the API, whole on the command line. `gives` is the shape of an item. */
-export function listing<F extends Fields, S extends Shape, I, V extends Listed<I>>(
-  described: Described<F, S, V & Listed<I>> & {
-    order: string
-    json(item: I): DescribedShape<S>
-  },
-): Operation<F, V & Listed<I>> {
-  const { gives, order, json } = described
-  return {
-    ...described,
-    isList: true,
-    api: {
-      shape: pageShape(gives, order),
-      json: ({ items, next }) => ({ items: items.map(json), ...(next === undefined ? {} : { next }) }),
-    },
-    cli: { shape: listOf(gives), json: ({ items }) => items.map(json) },
-  }
-}
-
-/** A list that goes on: `next` goes back in as `after`. */
-export function pageShape<S extends Shape>(item: S, order: string) {
+/** The shape of a list that is given in pages: `next` goes back in as `after`. */
+export function pageShape<S extends z.ZodType>(item: S, order: string) {
   return z.object({
     items: z.array(item).describe(order),
     next: z.string().exactOptional().describe('Hand it back as `after` for what follows; absent at the end.'),
   })
+}
+
+/** A page for programs. */
+export function pageJson<T, J>({ items, next }: Listed<T>, each: (item: T) => J) {
+  return { items: items.map(each), ...(next === undefined ? {} : { next }) }
+}
+
+/** An answer that is no JSON, written as fast as it is read. */
+export class Lines {
+  readonly type: string
+  readonly fileName: string
+  readonly text: AsyncIterable<string> | Iterable<string>
+
+  constructor(type: string, fileName: string, text: Lines['text']) {
+    this.type = type
+    this.fileName = fileName
+    this.text = text
+  }
 }

@@ -3,11 +3,19 @@ export type RefusalKind =
   /** A field has a value that it can't have. */
   'wrong' | 'unknown' | 'conflict' | 'ambiguous' | 'reauthorize' | 'gone' | 'provider-failed' | 'unavailable'
 
+/** One of several things that are wrong. */
+export interface FieldFault {
+  field: string
+  why: string
+}
+
 interface More {
-  /** Advice for the command line. */
-  wayOut?: string
+  /** The way out, for people at a command line. */
+  hint?: string
   /** The field that is wrong. */
   field?: string
+  /** Each thing that is wrong, where there may be several. */
+  faults?: readonly FieldFault[]
   /** Not before that, ms. */
   until?: number | undefined
 }
@@ -15,15 +23,17 @@ interface More {
 /** Thrown where it is found; `why` begins in lower case and has no dot at the end. */
 export class Refusal extends Error {
   readonly kind: RefusalKind
-  readonly wayOut: string | undefined
+  readonly hint: string | undefined
   readonly field: string | undefined
+  readonly faults: readonly FieldFault[] | undefined
   readonly until: number | undefined
 
-  constructor(kind: RefusalKind, why: string, { wayOut, field, until }: More = {}) {
+  constructor(kind: RefusalKind, why: string, { hint, field, faults, until }: More = {}) {
     super(why)
     this.kind = kind
-    this.wayOut = wayOut
+    this.hint = hint
     this.field = field
+    this.faults = faults
     this.until = until
   }
 }
@@ -34,5 +44,5 @@ export function wrongField(field: string, why: string): Refusal {
 }
 
 export function noAccount(hubId: number): Refusal {
-  return new Refusal('unknown', `there is no account ${hubId}`, { wayOut: 'plimsoll accounts list shows all' })
+  return new Refusal('unknown', `there is no account ${hubId}`, { hint: 'plimsoll accounts list shows all' })
 }

@@ -1,7 +1,7 @@
 import type { Tag } from '../accounts/match-account.ts'
 import { suggest } from '../text/suggest.ts'
 import type { OperationDeps } from './deps.ts'
-import { textField } from './field.ts'
+import { textField } from './input.ts'
 import type { Listed } from './operation.ts'
 import { wrongField } from './refusal.ts'
 
@@ -9,7 +9,7 @@ import { wrongField } from './refusal.ts'
 
 export const ALERT_LEVELS = ['warning', 'critical'] as const
 
-export const TAG = textField('only accounts with this tag of the config')
+export const TAG = textField('only accounts with this tag of the config').optional()
 
 /** A tag that the config has. */
 export function tagNamed({ tags }: Pick<OperationDeps, 'tags'>, name: string | undefined): Tag | undefined {

@@ -1,7 +1,7 @@
 import type { Clock } from '../runtime/clock.ts'
-import { redactUrls } from '../runtime/logger.ts'
 import type { ProxyFor } from '../runtime/outgoing-proxy.ts'
 import { Secret, withoutSecrets } from '../runtime/secret.ts'
+import { redactUrls } from '../runtime/url-credentials.ts'
 import { mayHoldTokens, readMetadata, readTokenAnswer, type TokenAnswer, type TokenMetadata } from './answers.ts'
 import { MAX_ANSWER_BYTES } from './bounds.ts'
 import { CallError } from './call-error.ts'

@@ -19,7 +19,7 @@ import {
 import { dirname, join, resolve } from 'node:path'
 
 /** Files that Plimsoll makes in its data folder. A folder with other files may be open for their sake. */
-const OWN = /^(keys|redis|answers|admin-token)\b/
+const OWN = /^(keys|redis|answers|admin-token|daemon\.json)\b/
 
 /**
  * The data folder, or a folder in it: made where it is missing, for this user's eyes only. One that others may read,

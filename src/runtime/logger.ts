@@ -3,6 +3,7 @@ import { type ChildLoggerOptions, type DestinationStream, type LoggerOptions, pi
 import type { PinoPretty } from 'pino-pretty'
 import { escapeInvisible, keepEscapes } from './json-text.ts'
 import type { LogCode } from './log-codes.ts'
+import { redactUrls } from './url-credentials.ts'
 
 /**
  * Structured logs: one JSON object a line. Every line carries the `code` of its event (`token.expired`,
@@ -44,13 +45,6 @@ const SECRET_FIELDS = [
   'secret',
   'secrets',
 ]
-
-/** v1 of the provider's interface carries tokens in paths: the text after these segments is taken out of any URL. */
-const TOKEN_IN_PATH = /(\/oauth\/v1\/(?:access|refresh)-tokens\/)[^/?#\s"']+/g
-
-export function redactUrls(text: string): string {
-  return text.replace(TOKEN_IN_PATH, '$1[secret]').replace(/(\/\/[^/:@\s]*:)[^@/\s]+@/g, '$1[secret]@')
-}
 
 /**
  * An error as the log has it: named fields only. Libraries hang all sorts of things on theirs - ioredis the whole

@@ -19,3 +19,10 @@ function decode(part: string): string {
     return part
   }
 }
+
+/** v1 of the provider's interface carries tokens in paths: the text after these segments is taken out of any URL. */
+const TOKEN_IN_PATH = /(\/oauth\/v1\/(?:access|refresh)-tokens\/)[^/?#\s"']+/g
+
+export function redactUrls(text: string): string {
+  return text.replace(TOKEN_IN_PATH, '$1[secret]').replace(/(\/\/[^/:@\s]*:)[^@/\s]+@/g, '$1[secret]@')
+}

@@ -92,7 +92,7 @@ export interface Occasion {
 }
 
 /** Refreshes one account, if it is due and no other worker has it: lease, redeem, store. */
-export async function refreshAccount(
+export async function refreshTokensOf(
   deps: RefreshDeps,
   hubId: number,
   { refused, isDecided = false, turn, leases = new Leases(deps.tokens, deps.clock) }: Occasion = {},

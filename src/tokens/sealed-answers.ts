@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto'
+import { createHash, randomUUID } from 'node:crypto'
 import {
   accessSync,
   closeSync,
@@ -22,12 +22,14 @@ import { answerIn, answerText } from './answer-text.ts'
 import { type StoreAnswerDeps, storeAnswer } from './store-tokens.ts'
 import type { TokensToStore } from './token-store.ts'
 import { type Holder, holderFacts, holderOf, isGrant } from './unstored.ts'
-import { keyIdOf, openToken, type Vault } from './vault.ts'
+import { keyIdOf, openToken, type Vault, VaultError } from './vault.ts'
 
 /** Ending of a file's name once all of it is on the disk. */
 const WHOLE = '.sealed'
 /** The same of an answer that could not be read. */
 export const UNREAD = '.unread'
+/** The same of the newest refresh token of an account that is being connected. */
+const LATEST = '.latest'
 const HALF = '.half'
 /** Writing never takes this long. A younger unfinished file may belong to another process of this folder. */
 const HALF_FOR_MS = 3_600_000
@@ -106,6 +108,48 @@ export function readUnread(vault: Vault, dataDir: string): { file: string; kept:
   )
 }
 
+/** A refresh token that was given, in names: it is not told from this. */
+export function digestOf(token: Secret): string {
+  return createHash('sha256').update(token.reveal()).digest('hex')
+}
+
+/**
+ * Seals the refresh token that came in place of the one that was given: until an account is stored with it, it is nowhere
+ * else. Throws where that can't be.
+ */
+export function keepLatest({ vault, log }: Sealing, dataDir: string, given: Secret, latest: Secret): void {
+  const name = digestOf(given)
+  try {
+    openDataFolder(dataDir, 'answers')
+    const file = latestFile(dataDir, name)
+    const line = `${name} ${vault.seal(latest, NO_ACCOUNT, 'answer').toString('base64')}`
+    writeLines(file, [line], `${file}.${randomUUID()}${HALF}`)
+  } catch (error) {
+    log.error(
+      { code: 'token.not-sealed', grants: 1, err: error },
+      'a new refresh token could not be kept on disk: a stop before its account is stored loses it',
+    )
+    throw error
+  }
+}
+
+/** The newest refresh token that came in place of the one that was given, or else that one. Throws VaultError. */
+export function latestOf(vault: Vault, dataDir: string, given: Secret): Secret {
+  const file = latestFile(dataDir, digestOf(given))
+  if (!existsSync(file)) return given
+  const { text, stuck } = openLine(vault, readFileSync(file, 'utf8').trim())
+  if (text === undefined) throw new VaultError(stuck.reason, stuck.needs)
+  return text
+}
+
+export function forgetLatest(dataDir: string, given: Secret): void {
+  rmSync(latestFile(dataDir, digestOf(given)), { force: true })
+}
+
+function latestFile(dataDir: string, name: string): string {
+  return join(dataDir, 'answers', `${name}${LATEST}`)
+}
+
 /**
  * Stores the answers that an earlier process sealed, by the step that would have stored them then: if newer tokens were stored
  * since, those count. The accounts count as busy from this call on. Answers that no key opens, or whose account is not in
@@ -141,14 +185,14 @@ export interface StuckAnswer {
 export function unopenedAnswers(vault: Vault, dataDir: string): StuckAnswer[] {
   const folder = join(dataDir, 'answers')
   if (!existsSync(folder)) return []
-  return readFiles(folder, WHOLE, UNREAD).flatMap(({ lines }) =>
+  return readFiles(folder, WHOLE, UNREAD, LATEST).flatMap(({ lines }) =>
     lines.flatMap((line) => openLine(vault, line).stuck ?? []),
   )
 }
 
 /** Seals answers of the folder anew with the first key. Returns those that stay under another one. Throws where it can't be read. */
 export function resealAnswers(vault: Vault, dataDir: string): StuckAnswer[] {
-  const files = readFiles(openDataFolder(dataDir, 'answers'), WHOLE, UNREAD)
+  const files = readFiles(openDataFolder(dataDir, 'answers'), WHOLE, UNREAD, LATEST)
   return files.flatMap(({ file, lines }) => resealFile(vault, file, lines))
 }
 

@@ -48,6 +48,10 @@ export function snapshotJson({ at, missingSince, series }: Snapshot): SnapshotSh
 
 /** One line per series and moment, for other programs. */
 export type LineFormat = 'csv' | 'jsonl'
+export const LINE_TYPES: Readonly<Record<LineFormat, string>> = {
+  csv: 'text/csv; charset=utf-8; header=present',
+  jsonl: 'application/x-ndjson',
+}
 
 const COLUMNS = ['hubId', 'at', 'metric', 'objectTypeId', 'from', 'to', 'usage', 'limit', 'percent'] as const
 

@@ -26,7 +26,7 @@ const PAGE = 1_000
  * Compares every alert that is open with what its receivers were sent. A comparison while the fleet is at work is not
  * one moment: what seems wrong is compared again, and reported only if every comparison finds it.
  */
-export async function verifyOutbox(deps: Sources): Promise<OutboxProofShape> {
+export async function proveOutbox(deps: Sources): Promise<OutboxProofShape> {
   let found = await compareOnce(deps)
   let { missing, unresolved } = found
   for (let n = 1; n < ROUNDS && missing.length + unresolved.length > 0; n++) {

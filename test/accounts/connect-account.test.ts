@@ -1,3 +1,6 @@
+import { randomBytes } from 'node:crypto'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { connectWithCode, connectWithRefreshToken } from '../../src/accounts/connect-account.ts'
 import { finishGrant } from '../../src/accounts/finish-grant.ts'
@@ -6,7 +9,9 @@ import type { ProviderClient } from '../../src/provider/client.ts'
 import type { Store } from '../../src/redis/connect.ts'
 import { Secret } from '../../src/runtime/secret.ts'
 import { readGrant } from '../../src/tokens/parked-grants.ts'
-import { dump, seedAccount } from '../support/accounts.ts'
+import { latestOf, resealAnswers } from '../../src/tokens/sealed-answers.ts'
+import { createVault } from '../../src/tokens/vault.ts'
+import { dump, seedAccount, vaultKey } from '../support/accounts.ts'
 import { changeWatch } from '../support/changed-watch.ts'
 import { CodeDoor } from '../support/endpoint.ts'
 import { type FakeAnswers, failure, tokens } from '../support/fake-provider.ts'
@@ -16,6 +21,7 @@ import { metadata } from './connected.ts'
 
 const world = worldOfFile()
 const code = new Secret('the-code')
+const NEWER_KEY = { id: 'newer', key: randomBytes(32) }
 type Refreshed = Awaited<ReturnType<ProviderClient['refresh']>>
 
 /** An install whose code is good, and of whose account all is told, but for what the test says. */
@@ -132,41 +138,58 @@ describe('connecting with a refresh token', () => {
   const given = new Secret('refresh-1')
 
   test.each([
-    ['a rotated one', 'refresh-2', 'refresh-2', ['refresh-2']],
-    ['the same one', 'refresh-1', 'refresh-1', []],
-    ['none', undefined, 'refresh-1', []],
+    ['a rotated one', 'refresh-2', 'refresh-2'],
+    ['the same one', 'refresh-1', 'refresh-1'],
+    ['none', undefined, 'refresh-1'],
   ])('redeems it at once; where the answer has %s, the one that counts is stored', async (...row) => {
-    const [, returned, stored, kept] = row
+    const [, returned, stored] = row
     const one = await install({ refresh: async () => tokens('access-2', returned) })
-    const keptNew: string[] = []
-    const keepNew = (token: Secret) => void keptNew.push(token.reveal())
-    expect(await connectWithRefreshToken(one.deps, given, keepNew)).toMatchObject({ is: 'connected' })
+    expect(await connectWithRefreshToken(one.deps, given)).toMatchObject({ is: 'connected' })
     expect(one.provider.calls[0]).toEqual(['refresh', 'refresh-1'])
     expect(await one.tokens()).toMatchObject({ access: 'access-2', refresh: stored })
-    expect(keptNew).toEqual(kept)
+    expect(latestOf(one.deps.vault, one.deps.dataDir, given)).toBe(given)
   })
 
-  test('hands a rotated one to the caller before anything else can fail, and never into the outcome', async () => {
-    const events: string[] = []
-    const { deps } = await install({
-      refresh: async () => tokens('access-2', 'refresh-2'),
+  test('seals a rotated one before anything else can fail, and takes it when the same is given again', async () => {
+    const answers = [failure('unauthorized'), metadata()]
+    const one = await install({
+      refresh: async (sent) => tokens('access-2', `${sent.reveal()}+`),
       metadata: async () => {
-        events.push('metadata')
-        return failure('unauthorized')
+        expect(readdirSync(join(one.deps.dataDir, 'answers'))).toHaveLength(1)
+        return answers.shift() ?? failure('transient')
       },
     })
-    const outcome = await connectWithRefreshToken(deps, given, (token) => void events.push(token.reveal()))
-    expect(events).toEqual(['refresh-2', 'metadata'])
+    const outcome = await connectWithRefreshToken(one.deps, given)
     expect(outcome).toEqual({ is: 'failed', step: 'metadata', failure: failure('unauthorized').failure })
+    const folder = join(one.deps.dataDir, 'answers')
+    const sealed = readdirSync(folder).map((name) => `${name} ${readFileSync(join(folder, name), 'latin1')}`)
+    expect(sealed.join()).not.toContain('refresh-1')
+    // By another process, with another key first.
+    const vault = createVault([NEWER_KEY, vaultKey])
+    expect(resealAnswers(vault, one.deps.dataDir)).toEqual([])
+    const after = { ...one.deps, vault: createVault([NEWER_KEY]) }
+    expect(await connectWithRefreshToken(after, given)).toMatchObject({ is: 'connected' })
+    expect(one.provider.calls.filter(([call]) => call === 'refresh')).toEqual([
+      ['refresh', 'refresh-1'],
+      ['refresh', 'refresh-1+'],
+    ])
+    expect(readdirSync(folder)).toEqual([])
+  })
+
+  test('is not redeemed twice at once', async () => {
+    const asked = Promise.withResolvers<Refreshed>()
+    const one = await install({ refresh: () => asked.promise })
+    const first = connectWithRefreshToken(one.deps, given)
+    expect(await connectWithRefreshToken(one.deps, given)).toEqual({ is: 'busy' })
+    asked.resolve(tokens('access-2', 'refresh-2'))
+    expect(await first).toMatchObject({ is: 'connected' })
   })
 
   test('that is refused stores nothing, and there is no new one to keep', async () => {
     const { deps, store, keys } = await install({ refresh: async () => failure('rejected') })
-    const keepNew = () => {
-      throw new Error('there is none')
-    }
-    expect(await connectWithRefreshToken(deps, given, keepNew)).toMatchObject({ is: 'failed', step: 'token' })
+    expect(await connectWithRefreshToken(deps, given)).toMatchObject({ is: 'failed', step: 'token' })
     expect(await dump(store, keys)).toEqual({})
+    expect(latestOf(deps.vault, deps.dataDir, given)).toBe(given)
   })
 })
 
@@ -447,22 +470,23 @@ describe('two installs of an account that cross', () => {
     })
     const other = await installBeside(one, second)
     const { deps, clock } = one
-    const kept: string[] = []
-    const connecting = connectWithRefreshToken(deps, new Secret('refresh-0'), (token) => void kept.push(token.reveal()))
-    return { outcome: await untroubled(clock, connecting), kept, stored: await one.tokens() }
+    const given = new Secret('refresh-0')
+    const outcome = await untroubled(clock, connectWithRefreshToken(deps, given))
+    const kept = latestOf(deps.vault, deps.dataDir, given).reveal()
+    return { outcome, kept, stored: await one.tokens() }
   }
 
-  test('one with a refresh token hands on what the proof brings, too', async () => {
+  test('one with a refresh token stores what the proof brings, too', async () => {
     const answers = [tokens('access-1', 'refresh-1'), tokens('access-3', 'refresh-3')]
     const { outcome, kept, stored } = await takenOver(answers)
-    expect([outcome.is, kept]).toEqual(['reconnected', ['refresh-1', 'refresh-3']])
+    expect([outcome.is, kept]).toEqual(['reconnected', 'refresh-0'])
     expect(stored).toMatchObject({ refresh: 'refresh-3', previous: 'refresh-1' })
   })
 
-  test('one with a refresh token fails if the provider gives no clear answer, and nothing is stored', async () => {
+  test('one with a refresh token fails if the provider gives no clear answer: its newest is kept, nothing is stored', async () => {
     const { outcome, kept, stored } = await takenOver([tokens('access-1', 'refresh-1')])
     expect(outcome).toEqual({ is: 'failed', step: 'proof', failure: failure('transient').failure })
-    expect([kept, stored]).toEqual([['refresh-1'], SECOND])
+    expect([kept, stored]).toEqual(['refresh-1', SECOND])
   })
 })
 

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { readRows } from '../../src/accounts/account-rows.ts'
 import { changeContact } from '../../src/accounts/contact.ts'
-import { importAccounts } from '../../src/accounts/import-accounts.ts'
-import { exportAccounts } from '../../src/accounts/registry.ts'
+import { importRows } from '../../src/accounts/import-accounts.ts'
+import { readForExport } from '../../src/accounts/registry.ts'
 import { readContacts } from '../../src/redis/read-contacts.ts'
 import { HUB, worldOfFile } from '../support/world.ts'
 
@@ -17,7 +17,7 @@ async function world() {
       yield Buffer.from(text)
     })()
     const bad: string[] = []
-    await importAccounts(w.services, readRows(bytes, 'a.csv'), {
+    await importRows(w.services, readRows(bytes, 'a.csv'), {
       replace,
       stop: new AbortController().signal,
       onProgress: () => {},
@@ -50,7 +50,7 @@ describe("an account's own contact", () => {
     await bring(`hubId,refreshToken\n${HUB},t1`, true)
     expect(await contact()).toBe(ADA)
     const out: unknown[] = []
-    for await (const some of exportAccounts(store, keys)) {
+    for await (const some of readForExport(store, keys)) {
       out.push(...some.map((one) => [one.hubId, one.contact]))
     }
     expect(out.toSorted()).toEqual([

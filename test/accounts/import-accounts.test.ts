@@ -1,9 +1,10 @@
+import { setImmediate } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { describe, expect, test } from 'vitest'
 import { readRows } from '../../src/accounts/account-rows.ts'
-import { importAccounts } from '../../src/accounts/import-accounts.ts'
-import { exportAccounts } from '../../src/accounts/registry.ts'
+import { importRows } from '../../src/accounts/import-accounts.ts'
+import { readForExport } from '../../src/accounts/registry.ts'
 import { createVault, type Vault } from '../../src/tokens/vault.ts'
 import { dump } from '../support/accounts.ts'
 import { tokens as answered, fails, slowAnswer } from '../support/fake-provider.ts'
@@ -21,7 +22,7 @@ async function installation(vault?: Vault) {
     const bytes = (async function* () {
       yield Buffer.from(text)
     })()
-    const summary = await importAccounts(w.services, readRows(bytes, 'a.csv'), {
+    const summary = await importRows(w.services, readRows(bytes, 'a.csv'), {
       replace,
       stop,
       onProgress: () => {},
@@ -198,7 +199,7 @@ describe('an import', () => {
     }
     const held: number[] = []
     let seen = 0
-    const summary = await importAccounts(services, readRows(bytes(), 'a.csv'), {
+    const summary = await importRows(services, readRows(bytes(), 'a.csv'), {
       replace: false,
       stop: new AbortController().signal,
       onBad: () => {},
@@ -220,7 +221,7 @@ describe('an export', () => {
 
   async function exported({ store, keys }: World) {
     const all = []
-    for await (const some of exportAccounts(store, keys)) all.push(...some)
+    for await (const some of readForExport(store, keys)) all.push(...some)
     return all
   }
 
@@ -256,4 +257,43 @@ describe('an export', () => {
     expect((await moved.bring(line.replace('"hubId":1', '"hubId":2'))).bad).toHaveLength(1)
     expect(await dump(moved.store, moved.keys)).toEqual({})
   })
+})
+
+test.each([
+  ['its sender is gone', true],
+  ['it breaks off', false],
+])('of a file that can not be read to its end, because %s, the lines before are in', async (_, isGone) => {
+  const { services } = await world()
+  const gone = new AbortController()
+  const bytes = (async function* () {
+    yield Buffer.from('hubId,refreshToken\n1,refresh-1\n2,refresh-2\n3,refr')
+    if (isGone) gone.abort()
+    throw new Error('aborted')
+  })()
+  const how = { replace: false, stop: gone.signal, onProgress: () => {}, onBad: () => {} }
+  const importing = importRows(services, readRows(bytes, 'a.csv'), how)
+  if (isGone) expect(await importing).toMatchObject({ imported: 2, bad: 0, stopped: true })
+  else await expect(importing).rejects.toThrow('aborted')
+  await expect.poll(() => services.registry.countByState()).toMatchObject({ active: 2 })
+})
+
+test('a line that Redis refuses while the next one is waited for ends the import, not the process', async () => {
+  const w = await world({
+    change: ({ store }) => ({
+      store: new Proxy(store, {
+        get: (target, name) => {
+          if (name === 'importAccount') return () => Promise.reject(new Error('OOM'))
+          const value = Reflect.get(target, name)
+          return typeof value === 'function' ? value.bind(target) : value
+        },
+      }),
+    }),
+  })
+  const bytes = (async function* () {
+    yield Buffer.from('hubId,refreshToken\n1,refresh-1\n')
+    for (let turns = 0; turns < 20; turns++) await setImmediate()
+    yield Buffer.from('2,refresh-2\n')
+  })()
+  const how = { replace: false, stop: new AbortController().signal, onProgress: () => {}, onBad: () => {} }
+  await expect(importRows(w.services, readRows(bytes, 'a.csv'), how)).rejects.toThrow('OOM')
 })

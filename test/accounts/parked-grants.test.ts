@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { sweepGrants } from '../../jobs/sweep.ts'
 import { connectGrant, connectWithCode } from '../../src/accounts/connect-account.ts'
-import { importAccounts } from '../../src/accounts/import-accounts.ts'
+import { importRows } from '../../src/accounts/import-accounts.ts'
 import { beginUninstall, runUninstall } from '../../src/accounts/uninstall.ts'
 import { createProviderClient } from '../../src/provider/client.ts'
 import type { DialectName } from '../../src/provider/dialects.ts'
@@ -235,13 +235,13 @@ test('a grant is connected although an older one was stored after it had been gi
   expect(await stored()).not.toMatchObject({ refresh: older.refreshToken.reveal() })
 })
 
-function importOver(deps: Parameters<typeof importAccounts>[0]) {
+function importOver(deps: Parameters<typeof importRows>[0]) {
   const row = { hubId: HUB, hubDomain: '', user: '', connectedAt: null }
   const lines = async function* () {
     yield { line: 1, row: { ...row, token: { is: 'clear' as const, value: new Secret('imported') } } }
   }
   const options = { replace: true, stop: new AbortController().signal, onBad: () => {}, onProgress: () => {} }
-  return importAccounts(deps, lines(), options)
+  return importRows(deps, lines(), options)
 }
 
 test('a grant changes nothing once an import replaces the account', async () => {

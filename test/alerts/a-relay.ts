@@ -10,7 +10,7 @@ import { type AttemptRecord, Deliveries, type Delivery } from '../../src/deliver
 import type { Store } from '../../src/redis/connect.ts'
 import type { Keys } from '../../src/redis/keys.ts'
 import { NO_ACCOUNT, stepJson } from '../../src/redis/steps.ts'
-import { verifyOutbox } from '../../src/views/verify-outbox.ts'
+import { proveOutbox } from '../../src/views/verify-outbox.ts'
 import { logLines } from '../support/log-lines.ts'
 
 export const NOW = Date.parse('2026-11-21T10:00:00.000Z')
@@ -37,7 +37,7 @@ export function aRelay(store: Store, keys: Keys, more: Settings = {}) {
   const deliveries = new Deliveries(store, keys)
   const open = new Set<string>()
   const verify = (through = store) =>
-    verifyOutbox({ store: through, keys, now: () => NOW, pause: async () => {}, readOpen: async () => open })
+    proveOutbox({ store: through, keys, now: () => NOW, pause: async () => {}, readOpen: async () => open })
   const pending = async () => {
     const ids = await store.zrange(keys.delivery.deliveriesDue, 0, '-1')
     const hashes = await Promise.all(ids.map((id) => store.hgetall(keys.delivery.delivery(id))))

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { acknowledgeAlert, acknowledgeState, findAlert } from '../../src/alerts/acknowledge.ts'
+import { acknowledgeState, findAlert, storeAcknowledgement } from '../../src/alerts/acknowledge.ts'
 import type { AlertLevel } from '../../src/alerts/alert.ts'
 import { alertId, decodeState, encodeState, openedState, type SeriesState } from '../../src/alerts/alert-state.ts'
 import { remembered } from '../../src/alerts/evaluation/evaluate.ts'
@@ -182,7 +182,7 @@ describe('the alert that is meant', () => {
     const { alerts } = keys.account(7)
     const seen = { id: idOf(7), hubId: 7, level: 'warning' as const }
     const [outcome] = await Promise.all([
-      acknowledgeAlert({ store, keys, acknowledgeForMs: 1_000 }, seen, { by: 'ann' }, 100),
+      storeAcknowledgement({ store, keys, acknowledgeForMs: 1_000 }, seen, { by: 'ann' }, 100),
       ...[2, 3, 4, 5].map((transitions) =>
         store.hset(alerts, 'token', encodeState({ ...openedState('warning', 'token', 5), transitions })),
       ),

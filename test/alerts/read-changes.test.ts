@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { readRows } from '../../src/accounts/account-rows.ts'
 import { connectWithCode } from '../../src/accounts/connect-account.ts'
-import { importAccounts } from '../../src/accounts/import-accounts.ts'
+import { importRows } from '../../src/accounts/import-accounts.ts'
 import { beginUninstall } from '../../src/accounts/uninstall.ts'
 import type { Alert } from '../../src/alerts/alert.ts'
 import { encodeEntry } from '../../src/alerts/outbox.ts'
@@ -82,7 +82,7 @@ test('an imported account is connected, one that is replaced reconnected, one th
       'a.csv',
     )
     const more = { replace, stop: new AbortController().signal, onProgress: () => {}, onBad: () => {} }
-    return importAccounts(services, rows, more)
+    return importRows(services, rows, more)
   }
   await bring('hubId,refreshToken\n1,r1\n2,r2\n')
   await bring('hubId,refreshToken\n1,r1\n')

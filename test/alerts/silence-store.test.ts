@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { endSilence, SilenceStore } from '../../src/alerts/silence-store.ts'
+import { endStoredSilence, SilenceStore } from '../../src/alerts/silence-store.ts'
 import { redisOfFile } from '../support/of-file.ts'
 
 const redis = redisOfFile()
@@ -75,16 +75,16 @@ test('ending one early lets what it held back be looked at again, also when it i
   const looks: number[] = []
   const held = { recheckWaiting: async (now: number) => void looks.push(now) }
   const { id } = await silences.add(one)
-  expect(await endSilence({ silences, held }, id, NOW + 10)).toMatchObject({
+  expect(await endStoredSilence({ silences, held }, id, NOW + 10)).toMatchObject({
     is: 'ended',
     silence: { endsAt: NOW + 10 },
   })
   expect(await silences.active(NOW + 10)).toEqual([])
-  expect(await endSilence({ silences, held }, id, NOW + 20)).toMatchObject({
+  expect(await endStoredSilence({ silences, held }, id, NOW + 20)).toMatchObject({
     is: 'over',
     silence: { endsAt: NOW + 10 },
   })
   expect(looks).toEqual([NOW + 10, NOW + 20])
-  expect(await endSilence({ silences, held }, 's-nobody', NOW)).toEqual({ is: 'unknown' })
+  expect(await endStoredSilence({ silences, held }, 's-nobody', NOW)).toEqual({ is: 'unknown' })
   expect(looks).toHaveLength(2)
 })

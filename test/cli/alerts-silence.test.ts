@@ -145,7 +145,10 @@ describe('alerts silence', () => {
   })
 
   test.each([
-    [['--match', 'account=1', '--until', '2026-02-31T10:00', '--comment', 'x'], 'a time is like 2026-11-21T18:00 (in'],
+    [
+      ['--match', 'account=1', '--until', '2026-02-31T10:00', '--comment', 'x'],
+      'must be a time like 2026-11-21T18:00 (in',
+    ],
     [['--match', 'acount=1', '--for', '2h', '--comment', 'x'], 'did you mean account?'],
     [['--match', 'tag=vib', '--for', '2h', '--comment', 'x'], 'no tag is "vib", did you mean vip?'],
     [['--match', 'account=1', '--comment', 'x'], '--until or how long (for) must be given: one of the two'],
@@ -220,14 +223,14 @@ describe('alerts ack', () => {
     expect((await json('ack', idOf(2), '--comment', ' ')).acknowledged).not.toHaveProperty('comment')
   })
 
-  test('of an alert that is not open is an error, of what is no id wrong usage', async () => {
+  test('of an alert that is not open, or of what is no id, is an error', async () => {
     const { run } = await installation()
     expect(await run('ack', '0123456789abcdef')).toMatchObject({
       code: 1,
       err: 'plimsoll: no alert 0123456789abcdef is open: plimsoll alerts list shows those that are\n',
     })
     expect(await run('ack', '12345')).toMatchObject({
-      code: 2,
+      code: 1,
       err: expect.stringContaining('"12345" is not the id of an alert, nor its first six characters or more'),
     })
   })

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { DueSets } from '../../src/accounts/due-sets.ts'
 import { Registry } from '../../src/accounts/registry.ts'
 import { beginUninstall, runUninstall } from '../../src/accounts/uninstall.ts'
-import { awaitDeparture } from '../../src/operations/uninstall-account.ts'
+import { awaitDeparture } from '../../src/operations/departure.ts'
 import type { ProviderClient } from '../../src/provider/client.ts'
 import { HUB, office } from '../accounts/connected.ts'
 import { seedAccount } from '../support/accounts.ts'
@@ -24,7 +24,7 @@ async function waiting(deleteRefreshToken: ProviderClient['deleteRefreshToken'])
     clock,
     keys,
     stop,
-    outcome: awaitDeparture(readers, HUB, { stop: stop.signal, at: () => {} }),
+    outcome: awaitDeparture(readers, HUB, stop.signal),
     pass: async (ms: number) => {
       await clock.sleeper()
       clock.move(ms)

@@ -26,7 +26,7 @@ const onTerminal = (args: readonly string[], text: string) =>
 
 /** Each command that destroys, and the words that go on. */
 const DESTROYING = [
-  [['accounts', 'uninstall', String(HUB_ID)], 'acme.example.com'],
+  [['accounts', 'uninstall', 'acme.example.com'], 'acme.example.com'],
   [['admin-tokens', 'remove', 'billing'], 'billing'],
   [['keys', 'rekey'], 'yes'],
   [['outbox', 'replay', '--since', '2h'], 'yes'],

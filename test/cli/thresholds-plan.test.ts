@@ -109,8 +109,8 @@ test('a config with problems is refused with all of them, as config check does; 
   const ran = await plan(file)
   expect(ran).toMatchObject({ code: 1, err: 'plimsoll: broken.yaml has 3 problems: nothing was compared\n' })
   expect(ran.out).toContain('thresholds[0].on')
-  expect(JSON.parse((await plan(file, '--json')).out)).toMatchObject({ ok: false, problems: { length: 3 } })
-  expect(await plan('nowhere.yaml')).toMatchObject({ code: 1, out: expect.stringContaining('nowhere.yaml') })
+  expect(JSON.parse((await plan(file, '--json')).out)).toMatchObject({ status: 400, errors: { length: 3 } })
+  expect(await plan('nowhere.yaml')).toMatchObject({ code: 1, err: expect.stringContaining('nowhere.yaml') })
   expect(await plan()).toMatchObject({ code: 2 })
 })
 

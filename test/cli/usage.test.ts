@@ -5,18 +5,10 @@ test.each([
   ['acounts', "unknown command 'acounts': did you mean accounts? (plimsoll --help shows more)"],
   ['accounts lst', "unknown command 'lst': did you mean list? (plimsoll accounts --help shows more)"],
   ['accounts status', "unknown command 'status' (plimsoll accounts --help shows more)"],
-  [
-    'accounts show 0',
-    "account can't be '0': an account is its hub id, such as 1234567, or its domain (plimsoll accounts show --help shows more)",
-  ],
   ['accounts show', "missing required argument 'account' (plimsoll accounts show --help shows more)"],
   [
     'accounts list --state asleep',
     "--state can't be 'asleep': allowed choices are active, failing, parked, reauthorize, uninstalling, uninstalled (plimsoll accounts list --help shows more)",
-  ],
-  [
-    'alerts log --since 2x',
-    "--since can't be '2x': a time is like 2026-11-21T18:00 (in http.timeZone) or 2026-11-21T18:00:00Z, or how long ago: 7d (plimsoll alerts log --help shows more)",
   ],
   ['status --jsn', "unknown option '--jsn': did you mean --json? (plimsoll status --help shows more)"],
 ])('wrong usage, plimsoll %s, is one line with the way out, and exit code 2', async (line, said) => {

@@ -13,7 +13,8 @@ import {
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { loadOperation, OPERATION_NAMES } from '../../src/operations/operations.ts'
+import { OPERATIONS } from '../../src/operations/all-operations.ts'
+import { describeCommands } from '../../src/operations/describe-commands.ts'
 import { helpTexts, plimsoll, plimsollHere, run } from '../support/command.ts'
 import { type Daemon, startDaemon, writeDaemonConfig } from '../support/daemon.ts'
 import { freePort } from '../support/fleet.ts'
@@ -22,9 +23,10 @@ import { exampleArgs } from '../support/operation-example.ts'
 import { isOnPath } from '../support/programs.ts'
 import { startRedis } from '../support/redis-server.ts'
 
-const operations = await Promise.all(
-  OPERATION_NAMES.map(async (name) => [name, exampleArgs(await loadOperation(name))] as const),
-)
+const operations = describeCommands(OPERATIONS).flatMap((command) => {
+  const operation = OPERATIONS.find((one) => one.command?.name === command.name)
+  return operation?.example === undefined ? [] : [[command.name, exampleArgs(operation, command)] as const]
+})
 
 describe('who may read it', () => {
   const NOBODY = 65_534

@@ -6,7 +6,7 @@ import { readOpenIds } from '../../src/alerts/open-alerts.ts'
 import type { OutgoingDelivery } from '../../src/delivery/receiver.ts'
 import { createKeys } from '../../src/redis/keys.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
-import { verifyOutbox } from '../../src/views/verify-outbox.ts'
+import { proveOutbox } from '../../src/views/verify-outbox.ts'
 import { openAlertPath } from '../support/alert-path.ts'
 import { plimsollHere } from '../support/command.ts'
 import { dice } from '../support/dice.ts'
@@ -43,7 +43,7 @@ test('a receiver that is dead for days holds up no other; what was for it is giv
   )
   const begun = clock.now()
   const readOpen = async () => readOpenIds(store, keys, await services.registry.alerting())
-  const proof = () => verifyOutbox({ store, keys, readOpen, now: () => clock.now(), pause: async () => undefined })
+  const proof = () => proveOutbox({ store, keys, readOpen, now: () => clock.now(), pause: async () => undefined })
   await path.poll(500)
   // For a day it goes up and down, each time half an hour; then nothing more for four days.
   for (let n = 0; n < 48; n++) {

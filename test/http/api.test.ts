@@ -460,11 +460,11 @@ describe('problems', () => {
     ['/api/v1/accounts/1/snapshots?format=csv&limit=5', 'limit: format=csv is not paged: it is all of the range'],
     [
       '/api/v1/accounts/1/snapshots?from=yesterday',
-      'from: must be a time like 2026-11-21T10:00:00Z, or how long ago: 24h',
+      'from: must be a time like 2026-11-21T18:00 (in http.timeZone) or 2026-11-21T18:00:00Z, or how long ago: 24h',
     ],
     [
       '/api/v1/accounts/1/snapshots?to=9999999999999999',
-      'to: must be a time like 2026-11-21T10:00:00Z, or how long ago: 24h',
+      'to: must be a time like 2026-11-21T18:00 (in http.timeZone) or 2026-11-21T18:00:00Z, or how long ago: 24h',
     ],
   ])('%s is refused: %s', async (path, detail) => {
     const { get } = await openServer(redis)
@@ -495,8 +495,6 @@ describe('problems', () => {
     const { ask, logs } = await openServer(redis, {
       actions: {
         uninstall: () => Promise.reject(new Error('a word of the inside')),
-        accessToken: async () => ({ is: 'unknown' }),
-        connected: async () => {},
       },
     })
     const answer = await ask('DELETE', '/api/v1/accounts/1?secret=1', BEARER)

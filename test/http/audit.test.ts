@@ -62,7 +62,7 @@ describe('reading it', () => {
     await world.deps.audit.note(deed)
     const { words, text } = await world.get('/audit')
     expect(words).toMatch(
-      /\d\d:\d\d:\d\d UTC ann@example.com \(proxy\) silenced alerts account 7 s-4k7mp account=7: a migration 192\.0\.2\.1/,
+      /\d\d:\d\d:\d\d UTC ann@example.com \(proxy\) silenced alerts 7 s-4k7mp account=7: a migration 192\.0\.2\.1/,
     )
     expect(text).toContain('<a href="/accounts/7">')
     const { json } = await world.get('/api/v1/audit')
@@ -94,7 +94,7 @@ describe('reading it', () => {
     }
     expect(seen).toEqual(Array.from({ length: 120 }, (_, n) => 120 - n))
     const first = await world.get('/audit?since=24h&who=ANN')
-    const [, next = ''] = /<a href="([^"]+)">Older entries/.exec(first.text) ?? []
+    const [, next = ''] = /<a rel="next" href="([^"]+)">Next page/.exec(first.text) ?? []
     expect(next).toMatch(/^\/audit\?since=24h&amp;who=ANN&amp;after=/)
     const second = await world.get(next.replaceAll('&amp;', '&'))
     expect(second.text.match(/<tr>/g)).toHaveLength(51)
@@ -109,16 +109,7 @@ describe('reading it', () => {
     expect((await world.get('/audit?action=alert.acknowledged&who=&account=')).words).toContain(
       'bob acknowledged an alert',
     )
-    for (const query of [
-      'who=a&who=b',
-      'action=none',
-      'hubId=x',
-      'after=1',
-      'after=1-1.x%0a',
-      'since=soon',
-      'limit=0',
-      'x=1',
-    ]) {
+    for (const query of ['who=a&who=b', 'action=none', 'after=1', 'after=1-1.x%0a', 'since=soon', 'limit=0', 'x=1']) {
       expect((await world.get(`/api/v1/audit?${query}`)).status, query).toBe(400)
     }
     for (const query of [

@@ -29,7 +29,7 @@ test('the page of a quiet time is one line; it is in the menu, with three times 
   ])
   expect(text).toContain('<a href="/changes" aria-current="page">Changes</a>')
   expect(text).toContain('<a href="/changes?since=24h" aria-current="true">')
-  for (const since of ['1h', '7d']) expect(text).toContain(`href="/changes?since=${since}"`)
+  for (const since of ['7d', '90d']) expect(text).toContain(`href="/changes?since=${since}"`)
 })
 
 test('the page has what changed since the chosen time, by group, with links to the accounts', async () => {
@@ -62,29 +62,16 @@ test('changes of one account are one row: the worst, how many of each there are,
   await log(1, 1, { series: { metric: 'customProperties.overall' }, reason: 'recovered', status: 'resolved' })
   const { text, words } = await get('/changes')
   expect(text.match(/href="\/accounts\/1"/g)).toHaveLength(1)
-  expect(text).toMatch(
-    /<details><summary>2 alerts opened, 1 alert ended<span class="unseen"> of n1\.example\.com \(1\)/,
-  )
   expect(words).toMatch(
-    /n1\.example\.com \(1\).*Cars.*ok → critical, 990 of 1,000.*Boats.*ok → warning.*warning → ok.*n2\.example/,
+    /n1\.example\.com \(1\) 2 alerts opened, 1 alert ended .*Cars.*ok → critical, 990 of 1,000.*n2\.example/,
   )
   expect(words).not.toContain('Got better')
 })
 
-test('many accounts that were connected do not come before what got worse: most are folded', async () => {
-  const { get, log, connectAccount } = await opened()
-  for (let hubId = 1; hubId <= 12; hubId++) await connectAccount({ hubId, hubDomain: `n${hubId}.example.com` })
-  await log(1, 1)
-  expect((await get('/changes')).text).toContain('<details><summary>4 more accounts</summary>')
-})
-
-test('of very many changes the page shows a part of each group, and how to see all', async () => {
+test('of very many changes the page shows a part of each group, and says so', async () => {
   const { get, log } = await opened()
-  for (let hubId = 1; hubId <= 520; hubId++) await log(hubId, 1)
-  const { words } = await get('/changes')
-  expect(words).toMatch(
-    /520 alerts opened since .*20 more changes not shown\. All changes: plimsoll changes --since 20/,
-  )
+  for (let hubId = 1; hubId <= 60; hubId++) await log(hubId, 1)
+  expect((await get('/changes')).words).toMatch(/60 alerts opened since .*10 more changes not shown: a shorter time/)
 })
 
 test('the API gives the same by a moment or by how long ago, and counts what it leaves out', async () => {
@@ -114,7 +101,7 @@ test('the API gives the same by a moment or by how long ago, and counts what it 
   expect((await get('/api/v1/changes?since=yesterday')).json.errors).toEqual([
     {
       parameter: 'since',
-      detail: 'must be a time like 2026-11-21T10:00:00Z, or how long ago: 24h',
+      detail: 'must be a time like 2026-11-21T18:00 (in http.timeZone) or 2026-11-21T18:00:00Z, or how long ago: 24h',
     },
   ])
 })

@@ -118,7 +118,7 @@ async function routesToTry(): Promise<[method: string, route: string][]> {
     for (const method of methods) {
       if (method === 'HEAD') continue
       const { status } = await askServer(opened.server.url, method, route.replace(/:\w+/g, '1'), {})
-      const isOpen = status !== 401 || areaOf(route, method, route, false) === 'open'
+      const isOpen = status !== 401 || areaOf({ route, method, address: route }, false) === 'open'
       if (isOpen || guarded.has(`${method} ${route}`)) tried.push([method, route])
     }
   }

@@ -1,25 +1,23 @@
 import { type IncomingHttpHeaders, request } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { onTestFinished } from 'vitest'
-import { identifyOne, refreshOne } from '../../jobs/refresh-tokens.ts'
 import { connectWithCode } from '../../src/accounts/connect-account.ts'
 import { encodeState, type SeriesState } from '../../src/alerts/alert-state.ts'
+import { createAccessTokens } from '../../src/app/access-tokens.ts'
 import { accountJobs } from '../../src/app/account-jobs.ts'
 import { brandOf, httpDeps } from '../../src/app/http.ts'
-import { AdminTokenStore, mainToken, OF_CONFIG } from '../../src/http/access/admin-tokens.ts'
+import { AdminTokenStore, mainToken, OF_CONFIG, OF_MACHINE } from '../../src/http/access/admin-tokens.ts'
 import type { Scope } from '../../src/http/access/scopes.ts'
 import { type HttpDeps, startHttpServer } from '../../src/http/server.ts'
-import type { TestedReceiver } from '../../src/http/web-deps.ts'
 import { packPoll } from '../../src/limits/findings.ts'
 import { changeBetween } from '../../src/limits/history/change.ts'
 import type { Readings } from '../../src/limits/readings.ts'
 import type { Samples } from '../../src/limits/samples.ts'
+import type { TestedReceiver } from '../../src/operations/actions.ts'
 import type { TokenOwner } from '../../src/provider/answers.ts'
 import { failed, type ProviderFailure } from '../../src/provider/failure.ts'
 import { NO_ACCOUNT } from '../../src/redis/steps.ts'
 import { Secret } from '../../src/runtime/secret.ts'
-import { AccessTokens } from '../../src/tokens/access-token.ts'
-import { TokenStore } from '../../src/tokens/token-store.ts'
 import { commitPoll } from '../support/committed-poll.ts'
 import { CodeDoor } from '../support/endpoint.ts'
 import type { TestRedis } from '../support/redis-server.ts'
@@ -27,6 +25,8 @@ import { openLastingWorld } from '../support/world.ts'
 import { asDocumented } from './as-documented.ts'
 
 export const ADMIN_TOKEN = 'an-admin-token-for-tests'
+/** That of commands on the daemon's own machine. */
+export const LOCAL_TOKEN = 'the-token-of-this-machine'
 export const BEARER = { authorization: `Bearer ${ADMIN_TOKEN}` }
 export const ACCESS_TOKEN = 'access-token-that-nobody-may-see'
 export const REFRESH_TOKEN = 'refresh-token-that-nobody-may-see'
@@ -100,16 +100,13 @@ export async function openLastingServer(redis: TestRedis, { actions, ...options 
       servesPages: true,
       stop: stopping.signal,
       jobs: accountJobs(() => services, stopping.signal),
-      adminToken: mainToken(OF_CONFIG, new Secret(ADMIN_TOKEN)),
+      adminTokens: {
+        main: mainToken(OF_CONFIG, new Secret(ADMIN_TOKEN)),
+        local: mainToken(OF_MACHINE, new Secret(LOCAL_TOKEN)),
+      },
       brand: brandOf(world.config),
       health: async () => ({ alive: true, ready: true, findings: [] }),
-      accessTokens: new AccessTokens({
-        tokens: new TokenStore(pages, keys),
-        vault,
-        clock,
-        refresh: (hubId, generation) => refreshOne(services, hubId, generation),
-        identify: async (hubId) => ((await identifyOne(services, hubId))?.is === 'later' ? 'later' : 'asked'),
-      }),
+      accessTokens: createAccessTokens(() => services, pages),
     },
     services,
   )

@@ -95,7 +95,10 @@ test.each([
   [{ endsAt: '2026-11-21T09:59:59Z' }, ['endsAt: lies in the past']],
   [{ endsAt: '2028-11-21' }, ['endsAt: is more than 366 days away: for good there is a rule with off: true']],
   ...[Number.NaN, 1e300, -1, 1.5, 0, 8.64e15, '5', '2026', true, '+010000-01-01', '99999999999999999'].map(
-    (endsAt): [object, string[]] => [{ endsAt }, ['endsAt: must be a time like 2026-11-21T10:00:00Z']],
+    (endsAt): [object, string[]] => [
+      { endsAt },
+      ['endsAt: must be a time like 2026-11-21T18:00 (in http.timeZone) or 2026-11-21T18:00:00Z'],
+    ],
   ),
   [{ matchers: Array.from({ length: 101 }, () => ACCOUNT[0]) }, ['matchers: at most 100 are possible']],
   [
@@ -108,7 +111,7 @@ test.each([
   [{ matchers: [{ name: 'rule', value: 'a\nb' }] }, ['matchers.0: the value of rule is not text on one line']],
   [{ matchers: { name: 'rule', value: 'x' } }, ['matchers: must be a list of {name, value}']],
   [{ matchers: [{ name: 'rule', value: 'x', isRegex: true }] }, ['isRegex: is not known here']],
-  [{ endsAt: 'tomorrow' }, ['endsAt: must be a time like 2026-11-21T10:00:00Z']],
+  [{ endsAt: 'tomorrow' }, ['endsAt: must be a time like 2026-11-21T18:00 (in http.timeZone) or 2026-11-21T18:00:00Z']],
   [{ endsAt: [] }, ['endsAt: must be given once']],
   [{ endsAt: undefined }, ['endsAt: or how long (for) must be given: one of the two']],
   [{ for: '2h' }, ['endsAt: or how long (for) must be given: one of the two']],

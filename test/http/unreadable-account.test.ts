@@ -42,7 +42,11 @@ beforeAll(async () => {
     .filter(
       (route) => !OF_NONE.test(route) && route !== '/api/v1/accounts/:hubId/token' && route !== '/api/v1/silences/:id',
     )
-    .map((route) => route.replace(':hubId', String(SPOILED)).replace(':id', alert) + (ASKED[route] ?? ''))
+    .map(
+      (route) =>
+        route.replace(':hubId', String(SPOILED)).replace(':id', alert).replace(':name', 'ops-hook') +
+        (ASKED[route] ?? ''),
+    )
   paths.push(...QUERIES)
   spoils = [
     ...(await spoilsOf(redis.store, open.keys, SPOILED)),
@@ -157,7 +161,7 @@ test('what nobody here wrote, beside what was: no page, route, list or command f
 const COMMANDS = [
   'accounts list',
   'accounts list --stale',
-  'accounts history --csv',
+  'accounts history --format csv',
   'accounts list --level warning',
   'accounts export exported.jsonl --force',
   'status',

@@ -3,7 +3,7 @@ import { pollLimits } from '../../jobs/poll-limits.ts'
 import { refreshTokens } from '../../jobs/refresh-tokens.ts'
 import { sweepFleet } from '../../jobs/sweep-fleet.ts'
 import { readRows } from '../../src/accounts/account-rows.ts'
-import { importAccounts } from '../../src/accounts/import-accounts.ts'
+import { importRows } from '../../src/accounts/import-accounts.ts'
 import { readNewFleet } from '../../src/limits/coverage.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
 import type { Secret } from '../../src/runtime/secret.ts'
@@ -35,7 +35,7 @@ async function newFleet(accounts: number, does: FakeAnswers = {}) {
   const bytes = (async function* () {
     yield Buffer.from(`hubId,refreshToken\n${rows.join('')}`)
   })()
-  await importAccounts(services, readRows(bytes, 'fleet.csv'), {
+  await importRows(services, readRows(bytes, 'fleet.csv'), {
     replace: false,
     stop: never,
     onProgress: () => {},

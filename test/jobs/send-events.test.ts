@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { sendEvents } from '../../jobs/send-events.ts'
-import { acknowledgeAlert, acknowledgeState, unacknowledgeAlert } from '../../src/alerts/acknowledge.ts'
+import { acknowledgeState, storeAcknowledgement, withdrawAcknowledgement } from '../../src/alerts/acknowledge.ts'
 import { alertOf } from '../../src/alerts/alert.ts'
 import {
   alertId,
@@ -197,8 +197,8 @@ async function withAlert(one: Awaited<ReturnType<typeof world>>) {
     alert,
     close: () => one.relay.look(one.clock.now() + WAIT),
     acknowledge: () =>
-      acknowledgeAlert(deps, { id: alertOf(alert), hubId: HUB, level: 'critical' }, { by: 'ann' }, one.clock.now()),
-    withdraw: () => unacknowledgeAlert(deps, { id: alertOf(alert), hubId: HUB }, one.clock.now()),
+      storeAcknowledgement(deps, { id: alertOf(alert), hubId: HUB, level: 'critical' }, { by: 'ann' }, one.clock.now()),
+    withdraw: () => withdrawAcknowledgement(deps, { id: alertOf(alert), hubId: HUB }, one.clock.now()),
     end: async () => {
       await one.store.hdel(alerts, TOKEN_FIELD)
       const id = alert.id.replace(/\d+$/, '9')

@@ -333,10 +333,7 @@ describe('an answer with new tokens that can not be read', () => {
 
 test.each([
   ['a code', (w: World) => connectWithCode(w.services, new Secret('code-1'))],
-  [
-    'a refresh token that is brought in',
-    (w: World) => connectWithRefreshToken(w.services, new Secret('old-1'), () => {}),
-  ],
+  ['a refresh token that is brought in', (w: World) => connectWithRefreshToken(w.services, new Secret('old-1'))],
 ])(
   'an answer to %s that can not be read is kept sealed, and a version that can read it goes on with it',
   async (_, connect) => {

@@ -1,15 +1,14 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { encodeState, openedState } from '../../src/alerts/alert-state.ts'
 import { completions } from '../../src/cli/completion.ts'
-import { API_ROUTES } from '../../src/http/api/serve-api.ts'
-import { fieldsOf } from '../../src/operations/field.ts'
-import { loadOperation, OPERATION_NAMES } from '../../src/operations/operations.ts'
+import { OPERATIONS } from '../../src/operations/all-operations.ts'
+import { describeCommands } from '../../src/operations/describe-commands.ts'
 import { commandsOfFile } from '../cli/commands-of-file.ts'
 import { seedAccount } from '../support/accounts.ts'
 import { faultsOf } from '../support/json-schemas.ts'
 import { exampleArgs } from '../support/operation-example.ts'
 
-/** What every operation has by being one: a command, a route, a schema, completion. Its example is the same for both. */
+/** What every operation that is a command has by being one: completion, and answers for people and for programs. */
 
 const installed = commandsOfFile()
 
@@ -25,34 +24,41 @@ beforeAll(async () => {
   await store.sadd(keys.partition(keys.partitionOf(1234567)).alerting, 1234567)
 })
 
-const operations = await Promise.all(OPERATION_NAMES.map(async (name) => [name, await loadOperation(name)] as const))
+const commands = describeCommands(OPERATIONS).map((command) => {
+  const operation = OPERATIONS.find((one) => one.command?.name === command.name)
+  if (operation === undefined) throw new Error(`${command.name} is no operation`)
+  return { name: command.name, command, operation }
+})
 
-describe.each(operations)('%s', (name, operation) => {
-  test('has the route and the scope that it says', () => {
-    const [method, path] = operation.route.split(' ')
-    expect(API_ROUTES.filter((route) => route.method === method && route.path === path)).toMatchObject([
-      { id: operation.id, scope: operation.scope ?? (method === 'GET' ? 'read' : 'write') },
-    ])
-  })
+/** What asks the provider or a receiver, or ends with another code than 0: its own test has one. */
+const ELSEWHERE = new Set([
+  'accounts poll',
+  'accounts refresh',
+  'alerts test',
+  'status',
+  'check',
+  'admin-tokens add',
+  'admin-tokens remove',
+])
 
+describe.each(commands)('$name', ({ name, command, operation }) => {
   test('is completed, with each of its options', async () => {
     const place = { env: {}, cwd: '/' }
     const words = name.split(' ')
     const offered = (lines: string[]) => lines.map((line) => line.split('\t')[0])
     expect(offered(await completions(place, [...words.slice(0, -1), '']))).toContain(words.at(-1))
-    const positional = operation.args ?? ''
-    const options = fieldsOf(operation.takes, 'command').filter(([, , option]) => !positional.includes(option))
+    const options = command.options.filter(({ nameOf }) => nameOf === undefined).map(({ called }) => `--${called}`)
     const names = offered(await completions(place, [...words, '--']))
-    expect(names).toEqual(expect.arrayContaining(['--json', ...options.map(([, , option]) => `--${option}`)]))
+    expect(names).toEqual(expect.arrayContaining(['--json', '--url', ...options]))
   })
 
-  // What gets tokens asks the provider: its own test has one.
-  if (operation.writesTokens === true) return
+  if (operation.example === undefined || ELSEWHERE.has(name)) return
   test('does its example, for people and as its schema has it', async () => {
-    const args = [...name.split(' '), ...exampleArgs(operation)]
+    const args = [...name.split(' '), ...exampleArgs(operation, command)]
     const { code, out, err } = await installed.run(...args, '--json')
     expect({ args, code, err }).toEqual({ args, code: 0, err: '' })
-    expect(faultsOf(operation.cli.shape, JSON.parse(out))).toEqual([])
+    const json = JSON.parse(out)
+    expect(faultsOf(operation.output, command.isList ? { items: json } : json)).toEqual([])
     const shown = await installed.run(...args)
     expect({ args, code: shown.code, err: shown.err, isShown: shown.out.length > 5 }).toEqual({
       args,

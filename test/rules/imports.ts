@@ -143,6 +143,8 @@ const LIBRARIES: LibraryTable = {
   nodemailer: { of: ['delivery'] },
   liquidjs: { of: ['delivery'] },
   fastify: { of: ['http', 'sandbox'] },
+  '@fastify/swagger': { of: ['http'] },
+  'fastify-type-provider-zod': { of: ['http'] },
   'smtp-server': { of: ['sandbox'] },
   'postal-mime': { of: ['sandbox'] },
   pino: { of: ['runtime'] },

@@ -1,5 +1,6 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
-import { LineQuota, redactUrls } from '../../src/runtime/logger.ts'
+import { LineQuota } from '../../src/runtime/logger.ts'
+import { redactUrls } from '../../src/runtime/url-credentials.ts'
 import { logLines } from '../support/log-lines.ts'
 
 const TOKEN = 'na1-8f2c-9911'

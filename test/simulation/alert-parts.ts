@@ -2,12 +2,12 @@ import { deliver, Turns } from '../../jobs/deliver.ts'
 import type { PollWork, RefreshWork } from '../../jobs/job-deps.ts'
 import { pollWanted } from '../../jobs/poll-limits.ts'
 import { sweepAlerts } from '../../jobs/sweep.ts'
-import { acknowledgeAlert } from '../../src/alerts/acknowledge.ts'
+import { storeAcknowledgement } from '../../src/alerts/acknowledge.ts'
 import type { GroupBy } from '../../src/alerts/deps.ts'
 import { pollAnnouncer } from '../../src/alerts/kinds/poll-alert.ts'
 import { openStatesOf } from '../../src/alerts/open-alerts.ts'
 import { recheckWaiting } from '../../src/alerts/sending/read-news.ts'
-import { endSilence, SilenceStore } from '../../src/alerts/silence-store.ts'
+import { endStoredSilence, SilenceStore } from '../../src/alerts/silence-store.ts'
 import { Deliveries } from '../../src/delivery/deliveries.ts'
 import { CoverageStore } from '../../src/limits/coverage.ts'
 import { PollStore } from '../../src/limits/poll-store.ts'
@@ -151,13 +151,13 @@ export function alertParts(
     endSilence: async () => {
       const [first] = await silences.active(clock.now())
       const held = { recheckWaiting: (now: number) => recheckWaiting({ store, keys }, now) }
-      return first && endSilence({ silences, held }, first.id, clock.now())
+      return first && endStoredSilence({ silences, held }, first.id, clock.now())
     },
     acknowledge: async (hubId) => {
       const [open] = await openStatesOf(store, keys, hubId)
       if (open === undefined) return 'not open'
       const seen = { id: open.id, hubId, level: open.state.level }
-      return acknowledgeAlert({ store, keys, acknowledgeForMs: DAY }, seen, { by: 'ada' }, clock.now())
+      return storeAcknowledgement({ store, keys, acknowledgeForMs: DAY }, seen, { by: 'ada' }, clock.now())
     },
     reloadAlerts: async () => {
       void inForce.replace(services())

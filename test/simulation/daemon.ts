@@ -4,7 +4,7 @@ import { sweepGrants } from '../../jobs/sweep.ts'
 import { uninstall } from '../../jobs/uninstall.ts'
 import { connectWithCode } from '../../src/accounts/connect-account.ts'
 import { DueSets } from '../../src/accounts/due-sets.ts'
-import { importAccounts } from '../../src/accounts/import-accounts.ts'
+import { importRows } from '../../src/accounts/import-accounts.ts'
 import { beginUninstall } from '../../src/accounts/uninstall.ts'
 import { closeAlerts } from '../../src/alerts/kinds/notified-alert.ts'
 import { grantAnnouncer } from '../../src/alerts/kinds/poll-alert.ts'
@@ -128,7 +128,7 @@ export function startDaemon(scene: Scene, name: string, vaultKeys = scene.config
     refresh,
     runUninstall,
     connect: (code, only) => connectWithCode(deps, new Secret(code), { only }),
-    import: (hubId, refreshToken) => importAccounts(deps, rowOf(hubId, refreshToken), importOptions),
+    import: (hubId, refreshToken) => importRows(deps, rowOf(hubId, refreshToken), importOptions),
     refreshNow: async (hubId) => {
       const generation = await store.hget(keys.account(hubId).account, 'generation')
       if (generation !== null) await refreshOne(deps, hubId, generation)

@@ -3,7 +3,7 @@ import { readOpenIds } from '../../src/alerts/open-alerts.ts'
 import { decodeEntry, numberOf } from '../../src/alerts/outbox.ts'
 import { readAccess } from '../../src/tokens/stored-access.ts'
 import { keyIdOf, openToken } from '../../src/tokens/vault.ts'
-import { verifyOutbox } from '../../src/views/verify-outbox.ts'
+import { proveOutbox } from '../../src/views/verify-outbox.ts'
 import type { AlertConfig } from './alert-parts.ts'
 import type { Scene } from './daemon.ts'
 import type { Intent, Intents } from './intents.ts'
@@ -175,7 +175,7 @@ async function readEndless({ real, keys }: Scene): Promise<string | undefined> {
 
 async function isBalanced({ real, keys, world }: Scene, hubIds: readonly number[]): Promise<boolean> {
   const readOpen = () => readOpenIds(real, keys, hubIds)
-  const proof = await verifyOutbox({
+  const proof = await proveOutbox({
     store: askedForUsed(real),
     keys,
     readOpen,

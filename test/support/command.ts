@@ -52,12 +52,16 @@ export async function plimsollHere(args: readonly string[], cwd: string, more: P
   return { out: ran.out, err: withoutProgress(ran.err), code }
 }
 
-/** What is left where the machine is fast enough: lines of progress come from two seconds of work on. */
+const NO_DAEMON = 'plimsoll: no daemon runs here: this is answered from its data\n'
+
+/** Without the note of where it was answered, and the lines of progress, which come from two seconds of work on. */
 function withoutProgress(err: string): string {
-  return err.replaceAll(
-    /^(?!plimsoll:)[\w -]+(, [^,\n]+ so far|: [\d,]+( of [\d,]+)?(, [\d,]+\/(s|min))?(, [^,\n]+ left)?)\n/gm,
-    '',
-  )
+  return err
+    .replaceAll(NO_DAEMON, '')
+    .replaceAll(
+      /^(?!plimsoll:)[\w -]+(, [^,\n]+ so far|: [\d,]+( of [\d,]+)?(, [\d,]+\/(s|min))?(, [^,\n]+ left)?)\n/gm,
+      '',
+    )
 }
 
 /** What a command sees of the world in a test: no terminal, nothing piped in, and `text()` is all that it said. */

@@ -10,7 +10,7 @@ import { openResources, type Resources } from '../../src/app/resources.ts'
 import { buildServices, type Services } from '../../src/app/services.ts'
 import { Lifecycle } from '../../src/runtime/lifecycle.ts'
 import { Secret } from '../../src/runtime/secret.ts'
-import { refreshAccount } from '../../src/tokens/refresh-account.ts'
+import { refreshTokensOf } from '../../src/tokens/refresh-account.ts'
 import { type Seal, Unstored } from '../../src/tokens/unstored.ts'
 import { configOf } from '../config/load-text.ts'
 import { leaseOf, outboxOf, type SeededAccount, seedAccount, storedTokens, vaultKey } from './accounts.ts'
@@ -121,7 +121,7 @@ export function accountIn(services: Services, hubId = HUB) {
   const { store, keys, registry, due, polls, clock } = services
   return {
     hubId,
-    refresh: (refused?: string) => refreshAccount(services, hubId, { refused }),
+    refresh: (refused?: string) => refreshTokensOf(services, hubId, { refused }),
     record: () => store.hgetall(keys.own(hubId)),
     tokens: () => storedTokens(store, keys, hubId),
     outbox: () => outboxOf(store, keys, hubId),

@@ -3,7 +3,7 @@ import { beginUninstall } from '../../src/accounts/uninstall.ts'
 import type { ProviderClient } from '../../src/provider/client.ts'
 import { Secret } from '../../src/runtime/secret.ts'
 import { AccessTokens, hasTimeForACall, judgeAfterRefresh, judgeToken } from '../../src/tokens/access-token.ts'
-import { type RefreshOutcome, refreshAccount } from '../../src/tokens/refresh-account.ts'
+import { type RefreshOutcome, refreshTokensOf } from '../../src/tokens/refresh-account.ts'
 import type { StoredToken } from '../../src/tokens/token-store.ts'
 import { createVault } from '../../src/tokens/vault.ts'
 import { putAccess, putToken, takeLease } from '../support/accounts.ts'
@@ -102,7 +102,7 @@ function accessTokensOf({ services }: World, more: Partial<ConstructorParameters
     tokens: stored,
     vault,
     clock,
-    refresh: (hubId, generation) => refreshAccount(services, hubId, { refused: generation }),
+    refresh: (hubId, generation) => refreshTokensOf(services, hubId, { refused: generation }),
     identify: () => Promise.reject(new Error('not to be asked')),
     ...more,
   })

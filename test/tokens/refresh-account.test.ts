@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { uninstallAfterRefusal } from '../../src/accounts/uninstall.ts'
-import { refreshAccount } from '../../src/tokens/refresh-account.ts'
+import { refreshTokensOf } from '../../src/tokens/refresh-account.ts'
 import { createVault } from '../../src/tokens/vault.ts'
 import { dump, endLease } from '../support/accounts.ts'
 import { failure, tokens } from '../support/fake-provider.ts'
@@ -345,7 +345,7 @@ describe('a refresh token that no key opens', () => {
   async function locked() {
     const w = await due(async () => tokens('access-2'))
     const vault = createVault([{ id: 'k9', key: Buffer.alloc(32, 9) }])
-    return { ...w, refresh: () => refreshAccount({ ...w.services, vault }, HUB), unlocked: w.refresh }
+    return { ...w, refresh: () => refreshTokensOf({ ...w.services, vault }, HUB), unlocked: w.refresh }
   }
 
   test('is a failure of its account that names the key; the provider is not asked, and nothing of the fleet is told', async () => {

@@ -1,7 +1,7 @@
 import { ASSETS } from '../assets/serve-assets.ts'
 import { BRAND_LOGO, BRAND_STYLE } from '../brand.ts'
 import { type AdminToken, ownerOf } from './admin-tokens.ts'
-import type { Scope } from './scopes.ts'
+import { type NeededScope, SCOPES, type Scope } from './scopes.ts'
 
 /** Routes of customers: the pages there, and their errors, are written for them. */
 const OF_CUSTOMERS: ReadonlySet<string> = new Set(['/install', '/oauth/callback'])
@@ -20,14 +20,10 @@ const OPEN_ROUTES: ReadonlySet<string> = new Set([
 /** Open too, with less in the answer: details may name accounts and receivers. */
 const PROBES: ReadonlySet<string> = new Set(['/healthz', '/readyz'])
 
-/** An account's access token: more than a read, with any method. */
-const TOKEN_ROUTE = '/api/v1/accounts/:hubId/token'
-
 const METRICS = '/metrics'
 
 /** The audit names people and addresses: more than a read. */
 const AUDIT_PAGE = '/audit'
-const AUDIT_ROUTE = '/api/v1/audit'
 
 /** A form of a page that needs no `write`: it ends the caller's own session. */
 const SIGN_OUT = '/sign-out'
@@ -36,16 +32,24 @@ const SIGN_OUT = '/sign-out'
  * The kind of a request: `probe` is open and shows more to a reader, `page` reads one, `action` is a form that was sent from
  * one, the rest is for programs.
  */
-export type Area = 'open' | 'probe' | 'page' | 'audit-page' | 'action' | 'read' | 'tokens' | 'write' | 'audit'
+export type Area = 'open' | 'probe' | 'page' | 'audit-page' | 'action' | NeededScope
 
 export type GuardedArea = Exclude<Area, 'open' | 'probe'>
 
+interface Requested {
+  /** Undefined where the address leads nowhere. */
+  route: string | undefined
+  method: string
+  address: string
+  /** The scope that an operation of the API needs. */
+  scope?: NeededScope | undefined
+}
+
 /** Every route that is not known to be open is protected, an address without a route too. */
-export function areaOf(route: string | undefined, method: string, address: string, openMetrics: boolean): Area {
+export function areaOf({ route, method, address, scope }: Requested, openMetrics: boolean): Area {
   if (route !== undefined && OPEN_ROUTES.has(route)) return 'open'
   if (route !== undefined && PROBES.has(route)) return 'probe'
-  if (route === TOKEN_ROUTE) return 'tokens'
-  if (route === AUDIT_ROUTE) return 'audit'
+  if (scope !== undefined) return scope
   if (route === AUDIT_PAGE) return 'audit-page'
   if (route === METRICS) return openMetrics ? 'open' : 'read'
   // By the route where there is one: an address may also be written out in full, host and all.
@@ -92,26 +96,34 @@ export type Verdict =
   /** By a person's browser, which the proxy signs in for any page: over the API the same holds. */
   | 'from-elsewhere'
 
-/** The scope that an area asks of a token. */
-export function scopeFor(area: GuardedArea): Scope {
-  if (area === 'action') return 'write'
-  if (area === 'audit-page') return 'audit'
-  return area === 'page' ? 'read' : area
+/** The scopes that an area asks of a token. */
+export function scopesFor(area: GuardedArea): readonly Scope[] {
+  if (area === 'admin') return SCOPES
+  if (area === 'action') return ['write']
+  if (area === 'audit-page') return ['audit']
+  return [area === 'page' ? 'read' : area]
 }
 
+function hasScopes(given: readonly Scope[], area: GuardedArea): boolean {
+  return scopesFor(area).every((scope) => given.includes(scope))
+}
+
+/** Areas that change something, or hand out a secret. */
+const CHANGES: ReadonlySet<Area> = new Set(['write', 'tokens', 'admin'])
+
 export function judgeAccess(area: GuardedArea, { bearer, session, person, isFromHere }: Credentials): Verdict {
-  if (typeof bearer === 'object') return bearer.includes(scopeFor(area)) ? 'allowed' : 'missing-scope'
+  if (typeof bearer === 'object') return hasScopes(bearer, area) ? 'allowed' : 'missing-scope'
   if (bearer === 'none' && typeof person === 'object') {
-    if (!person.includes(scopeFor(area))) return 'missing-scope'
-    return isFromHere || (area !== 'write' && area !== 'tokens') ? 'allowed' : 'from-elsewhere'
+    if (!hasScopes(person, area)) return 'missing-scope'
+    return isFromHere || !CHANGES.has(area) ? 'allowed' : 'from-elsewhere'
   }
   // A wrong token is refused, even where a cookie would do: its sender must notice.
   const known = bearer === 'none' && typeof session === 'object' && session.includes('read')
   const isOfPage = area === 'page' || area === 'audit-page' || area === 'action'
   if (!known) return isOfPage ? 'sign-in' : 'unauthorized'
   // Another page's script may send a request that changes nothing, and sees no answer.
-  if (area === 'write' || area === 'tokens') return 'bearer-only'
-  return session.includes(scopeFor(area)) ? 'allowed' : 'missing-scope'
+  if (CHANGES.has(area)) return 'bearer-only'
+  return hasScopes(session, area) ? 'allowed' : 'missing-scope'
 }
 
 /** Finds the token that was sent. */

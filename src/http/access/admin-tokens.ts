@@ -28,6 +28,8 @@ export interface NamedToken extends AdminToken {
 export const OF_CONFIG = 'config'
 /** The name of the one that the daemon makes where the config names none: its file's. */
 export const OF_FILE = 'admin-token'
+/** The name of the one that commands of this machine find in `daemon.json`. */
+export const OF_MACHINE = 'this-machine'
 
 /** One that may do everything. */
 export function mainToken(name: string, token: Secret): AdminToken {
@@ -44,7 +46,7 @@ export function faultOfName(name: string): string | undefined {
   if (!/^[A-Za-z0-9][A-Za-z0-9._-]{0,39}$/.test(name)) {
     return 'a name is 1 to 40 letters, digits, ., _ or -, and begins with a letter or digit'
   }
-  return name === OF_CONFIG || name === OF_FILE ? `the name ${name} is taken by Plimsoll itself` : undefined
+  return [OF_CONFIG, OF_FILE, OF_MACHINE].includes(name) ? `the name ${name} is taken by Plimsoll itself` : undefined
 }
 
 export function hashOf(token: string): Buffer {

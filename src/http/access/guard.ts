@@ -6,14 +6,18 @@ import { plainPage, sendPage } from '../pages/page.ts'
 import { type Guard, localPath, signInPage } from '../pages/sign-in.ts'
 import { Problem } from '../problem.ts'
 import { redisAway } from '../redis-away.ts'
-import { areaOf, judgeAccess, readBearer, scopeFor, type Verdict } from './access.ts'
+import { areaOf, judgeAccess, readBearer, scopesFor, type Verdict } from './access.ts'
 import { isFromOurPage, originOf } from './forms.ts'
-import type { Scope } from './scopes.ts'
+import type { NeededScope, Scope } from './scopes.ts'
 import { endedAs } from './session.ts'
 import { groupsOf, type Person, type RefusedClaim } from './trusted-person.ts'
 import { whoOf } from './who.ts'
 
 declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** The scope that an operation of the API needs. */
+    scope?: NeededScope
+  }
   interface FastifyRequest {
     /** By a session cookie: the page has a button to sign out. */
     signedIn: boolean
@@ -30,6 +34,16 @@ declare module 'fastify' {
   }
 }
 
+/** The user who runs a command on the daemon's own machine: believed with the token that only that user can read. */
+const USER_HEADER = 'plimsoll-user'
+const LONGEST_USER = 100
+
+function viaOf(bearer: unknown, { person, isLocal }: { person: Person | undefined; isLocal: boolean }): Via {
+  if (isLocal) return 'command'
+  if (typeof bearer === 'object') return 'token'
+  return person === undefined ? 'session' : 'proxy'
+}
+
 /** Guards every request, those without a route included. Returns the reply where the request ends here. */
 export async function guardRequest(
   { known, sessions, noteRefusal, personOf, trusted, audit, openMetrics, publicUrl }: Guard,
@@ -37,8 +51,9 @@ export async function guardRequest(
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply | undefined> {
-  const area = areaOf(request.route, request.method, request.url, openMetrics)
-  const { headers } = request
+  const { headers, route, method, url: address } = request
+  const { scope } = request.routeOptions.config
+  const area = areaOf({ route, method, address, scope }, openMetrics)
   const claim = personOf({ peer: request.socket.remoteAddress, headers, rawHeaders: request.raw.rawHeaders })
   if (claim.is === 'refused') noteRefusal('person', request, claim.why)
   const person = claim.is === 'person' ? claim.person : undefined
@@ -54,8 +69,9 @@ export async function guardRequest(
   const owner = typeof bearer === 'object' ? bearer : (person ?? session)
   if (typeof bearer === 'object') known.used(bearer)
   request.signedIn = session !== undefined
-  request.caller = owner?.name ?? ''
-  request.via = typeof bearer === 'object' ? 'token' : person === undefined ? 'session' : 'proxy'
+  const user = bearer === known.local && known.local !== undefined ? headers[USER_HEADER] : undefined
+  request.caller = typeof user === 'string' ? user.slice(0, LONGEST_USER) : (owner?.name ?? '')
+  request.via = viaOf(bearer, { person, isLocal: user !== undefined })
   request.mayRead = owner?.scopes.includes('read') === true
   request.mayWrite = owner?.scopes.includes('write') === true
   request.mayAudit = owner?.scopes.includes('audit') === true
@@ -81,7 +97,7 @@ export async function guardRequest(
   if (verdict !== 'allowed' && isShown && !complete) throw redisAway()
   if (bearer === 'wrong') noteRefusal('bearer', request)
   if (verdict === 'missing-scope') {
-    throw missingScope(request.caller, scopeFor(area), owner === person ? groupsOf(trusted, person) : undefined)
+    throw missingScope(request.caller, scopesFor(area), owner === person ? groupsOf(trusted, person) : undefined)
   }
   if (verdict !== 'allowed' && claim.is === 'refused') refuseElsewhere(claim.why, publicUrl)
   return refuse(verdict, request, reply)
@@ -115,12 +131,13 @@ function refuseElsewhere(why: RefusedClaim, publicUrl: string): void {
 }
 
 /** `groups`: of a person, which came and which are known. */
-function missingScope(name: string, scope: Scope, groups: string | undefined): Problem {
+function missingScope(name: string, scopes: readonly Scope[], groups: string | undefined): Problem {
+  const scope = scopes.join(', ')
   const why =
     groups === undefined
       ? `This needs an admin token with the scope ${scope}, which ${name} does not have.`
       : `This needs the scope ${scope}, which no group of ${name} has here (http.trustedGroups).${groups}`
-  return new Problem(403, why, { 'www-authenticate': `Bearer error="insufficient_scope", scope="${scope}"` })
+  return new Problem(403, why, { 'www-authenticate': `Bearer error="insufficient_scope", scope="${scopes.join(' ')}"` })
 }
 
 function refuse(

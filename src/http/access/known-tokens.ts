@@ -3,6 +3,13 @@ import type { Logger } from '../../runtime/logger.ts'
 import type { AdminToken, AdminTokenStore, NamedToken } from './admin-tokens.ts'
 import type { EndedSessions } from './session.ts'
 
+/** Tokens that need no Redis. */
+export interface OwnTokens {
+  /** Undefined: there are named ones only. */
+  main: AdminToken | undefined
+  local: AdminToken | undefined
+}
+
 export interface KnownList {
   tokens: readonly AdminToken[]
   /** Sessions that were signed out. */
@@ -21,11 +28,13 @@ const WAIT_MS = 500
 const NOTE_USE_EVERY_MS = 60_000
 
 /**
- * The admin tokens as this process knows them, and the sessions that are over: the main token, which needs no Redis, and the
+ * The admin tokens as this process knows them, and the sessions that are over: its own tokens, which need no Redis, and the
  * list that was read last. While Redis can't be read that list holds.
  */
 export class KnownTokens {
   readonly main: AdminToken | undefined
+  /** The token of commands on this machine. */
+  readonly local: AdminToken | undefined
   readonly #store: AdminTokenStore
   readonly #endedSessions: EndedSessions
   readonly #clock: Clock
@@ -36,11 +45,12 @@ export class KnownTokens {
   readonly #notedAt = new Map<string, number>()
 
   constructor(
-    main: AdminToken | undefined,
+    { main, local }: OwnTokens,
     stores: { named: AdminTokenStore; ended: EndedSessions },
     { clock, log }: { clock: Clock; log: Logger },
   ) {
     this.main = main
+    this.local = local
     this.#store = stores.named
     this.#endedSessions = stores.ended
     this.#clock = clock
@@ -65,7 +75,7 @@ export class KnownTokens {
     }
     await this.#readSoon()
     const { named = [], ended = new Set<string>() } = this.#read ?? {}
-    return { tokens: [this.main ?? [], named].flat(), ended, complete: this.#read !== undefined }
+    return { tokens: [this.main ?? [], this.local ?? [], named].flat(), ended, complete: this.#read !== undefined }
   }
 
   /** A token was shown that is right. */

@@ -1,100 +1,219 @@
-import type { FastifyRequest } from 'fastify'
+import { PassThrough, Readable } from 'node:stream'
+import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
+import type { ZodTypeProvider } from 'fastify-type-provider-zod'
 import * as z from 'zod'
-import type { Fields } from '../../operations/field.ts'
-import { carryOut, type Operation } from '../../operations/operation.ts'
+import { findAccount } from '../../accounts/search/directory.ts'
+import type { OperationDeps } from '../../operations/deps.ts'
+import { type Field, fieldsOf, sentence } from '../../operations/fields.ts'
+import { type Call, Lines, type Onlooker, type Operation } from '../../operations/operation.ts'
+import { Refusal } from '../../operations/refusal.ts'
+import { jsonText } from '../../runtime/json-text.ts'
+import { EVENTS_TYPE, TABLE_TYPE, TABLE_VERSION, type TableAnswer, type TableEvent } from '../../text/table-answer.ts'
 import { whoOf } from '../access/who.ts'
-import { fieldSchemas, sentence } from '../field-schemas.ts'
-import { atMost, check, cursor } from '../query.ts'
+import { asProblem } from '../answer-error.ts'
+import { Problem } from '../problem.ts'
+import { ProblemShape } from '../problem-shape.ts'
+import { parseHubId } from '../query.ts'
 import { requireRedis } from '../redis-away.ts'
-import type { WebDeps } from '../web-deps.ts'
-import { type ApiRoute, NO_BODY, OF_ACCOUNT, problemsAt, readParams } from './route.ts'
 
-/** An operation under each of its addresses. */
-export function operationRoutes({ also = [], ...operation }: Operation): ApiRoute[] {
-  return [{}, ...also].map((one) => operationRoute({ ...operation, ...one }))
+/** Statuses of every operation: no admin token, one without the scope, Redis away, a fault of ours. */
+const ALWAYS = [401, 403, 500, 503]
+
+/** Adds the route of an operation: its schemas check the request, and are what the document is made of. */
+export function addOperation(app: FastifyInstance, operation: Operation, deps: OperationDeps): void {
+  const { id, method, path, summary, description, scope, example } = operation
+  const fields = fieldsOf(operation.input)
+  app.withTypeProvider<ZodTypeProvider>().route({
+    method,
+    url: path.replace(/\{(\w+)\}/g, ':$1'),
+    // HEAD would issue a token without a reader.
+    exposeHeadRoute: method === 'GET' && scope !== 'tokens',
+    config: { scope },
+    schema: {
+      ...schemasOf(operation),
+      operationId: id,
+      summary: sentence(summary).slice(0, -1),
+      description: [description, `Scope: ${scope}.`].filter((text) => text !== undefined).join('\n\n'),
+      tags: [path.split('/')[1] ?? ''],
+      security: [{ adminToken: scope === 'admin' ? [] : [scope] }],
+      response: responsesOf(operation),
+      ...(example === undefined ? {} : { 'x-example': example }),
+    },
+    preValidation: (request) => readAccounts(fields, deps, request),
+    handler: (request, reply) => answer(operation, deps, request, reply),
+  } as RouteOptions)
 }
 
-/** Route of an operation: its fields are in the path, the query or the body. */
-function operationRoute(operation: Operation & { given?: object }): ApiRoute {
-  const { id, is, description, takes, pages, api, statuses, problems = [], example = {} } = operation
-  const [method, path] = operation.route.split(' ') as [ApiRoute['method'], string]
-  const { given: fixed = {} } = operation
-  const { inPath, beside } = placed(takes, path, Object.keys(fixed))
-  const paging = pages && {
-    limit: pages.limit === undefined ? atMost(500, 100) : atMost(500, 100).describe(pages.limit),
-    ...(pages.cursor && { after: cursor(placeOf(pages.cursor)).optional() }),
-  }
-  const params = z.object(inPath)
-  const rest = z.strictObject({ ...beside, ...paging })
-  const takesMore = Object.keys(rest.shape).length > 0
-  const hasBody = takesMore && method !== 'GET'
-  // An operation without fields ignores parameters and bodies unread.
-  const query = takesMore && !hasBody ? rest : z.object({})
-  const body = hasBody ? bodyOf(rest) : NO_BODY
+/** The schemas by the places of a request: a field is in the path, and else in the query or the body. */
+function schemasOf({ method, path, input, takesFile }: Operation) {
+  const inPath = Object.entries(input.shape).filter(([name]) => path.includes(`{${name}}`))
+  const beside = Object.entries(input.shape).filter(([name]) => !path.includes(`{${name}}`))
+  const rest = z.strictObject(Object.fromEntries(beside))
+  // An operation without fields ignores queries and bodies unread.
+  const place = method === 'GET' || takesFile === true ? 'querystring' : 'body'
   return {
-    id,
-    method,
-    path,
-    summary: sentence(is).slice(0, -1),
-    params,
-    query,
-    body,
-    example,
-    ...(description === undefined ? {} : { description }),
-    scope: operation.scope ?? (method === 'GET' ? 'read' : 'write'),
-    answers: Object.fromEntries(
-      Object.entries(statuses?.says ?? { 200: api.shape.description ?? 'A page of the list.' }).map(
-        ([status, description]) => [status, { description, json: api.shape }],
-      ),
+    ...(inPath.length === 0 ? {} : { params: z.object(Object.fromEntries(inPath)) }),
+    ...(beside.length === 0 ? {} : { [place]: rest }),
+  }
+}
+
+/** The statuses of an operation that are problems. */
+export function problemsOf({ method, path, problems, input }: Operation): number[] {
+  const takesMore = Object.keys(input.shape).some((name) => !path.includes(`{${name}}`))
+  const ofBody = method === 'GET' ? [] : [413, 415]
+  // Two accounts may have the domain that names one.
+  const ofAccount = Object.keys(input.shape).some((name) => name === 'hubId' || name === 'accounts') ? [404, 409] : []
+  return [...new Set([...ALWAYS, ...ofAccount, ...problems, ...(takesMore ? [400] : []), ...ofBody])].sort()
+}
+
+function responsesOf(operation: Operation) {
+  const { output, answers, types = [] } = operation
+  const lines = types.map((type) => [type, { schema: z.string() }])
+  return {
+    ...Object.fromEntries(
+      Object.entries(answers).map(([status, description]) => [
+        status,
+        { description, content: { 'application/json': { schema: output }, ...Object.fromEntries(lines) } },
+      ]),
     ),
-    problems: problemsAt(path, [...problems, ...(takesMore ? [400] : [])]),
-    answer: async (deps: WebDeps, request: FastifyRequest) => {
-      const more = hasBody ? check(body, request.body ?? undefined) : check(query, firstPage(request.query))
-      // Parameters of the path win over those beside it.
-      const { limit = 100, after, ...given } = { ...(more as Read), ...readParams(params, request.params) }
-      const asked = {
-        given: { ...given, ...fixed },
-        who: whoOf(request),
-        now: deps.clock.now(),
-        page: { limit, after },
-        isForPeople: false,
-      }
-      if (operation.does !== undefined) await requireRedis(deps.store)
-      const value = await carryOut(operation, deps, asked)
-      const { location, ...answered } = statuses?.of(value) ?? {}
-      return { ...answered, ...(location && { location: `/api/v1${location}` }), json: api.json(value) }
+    ...Object.fromEntries(
+      problemsOf(operation).map((status) => [
+        status,
+        {
+          description: new Problem(status, '').title,
+          content: { 'application/problem+json': { schema: ProblemShape } },
+        },
+      ]),
+    ),
+  }
+}
+
+type Place = Record<string, unknown>
+
+/** Hub ids in place of the domains that name accounts. A body that is absent has no fields. */
+async function readAccounts(fields: readonly Field[], deps: OperationDeps, request: FastifyRequest): Promise<void> {
+  const { params, query } = request as { params: Place; query: Place }
+  if (request.body === undefined || request.body === null) request.body = {}
+  if (typeof params.hubId === 'string' && /^\d+$/.test(params.hubId) && parseHubId(params.hubId) === undefined)
+    throw new Refusal('unknown', `there is no account ${params.hubId.slice(0, 40)}`)
+  for (const { name } of fields.filter(({ meta }) => meta['x-account'])) {
+    for (const place of [params, query, request.body as Place]) {
+      const given = place[name]
+      const names = typeof given === 'string' && place === query ? given.split(',') : [given].flat()
+      if (!names.some((one) => typeof one === 'string')) continue
+      const found = await Promise.all(names.map((one) => (typeof one === 'string' ? hubIdNamed(one, deps) : one)))
+      place[name] = Array.isArray(given) || found.length > 1 ? found : found[0]
+    }
+  }
+}
+
+async function hubIdNamed(name: string, { directory }: Pick<OperationDeps, 'directory'>): Promise<string> {
+  const text = name.trim().toLowerCase()
+  // A number that can be no hub id is refused with the other fields.
+  if (/^\d+$/.test(text)) return text
+  const found = await findAccount(directory, text)
+  switch (found.is) {
+    case 'found':
+      return String(found.hubId)
+    case 'several':
+      throw new Refusal('ambiguous', `accounts ${found.hubIds.join(', ')} have this domain: give a hub id`)
+    default: {
+      const hint =
+        found.near.length === 0 ? 'plimsoll accounts list shows all' : `did you mean ${found.near.join(' or ')}?`
+      throw new Refusal('unknown', `there is no account ${text.slice(0, 100)}`, { hint })
+    }
+  }
+}
+
+async function answer(
+  operation: Operation,
+  deps: OperationDeps,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
+  if (operation.method !== 'GET') await requireRedis(deps.store)
+  const { params = {}, query = {}, body = {} } = request as { params?: object; query?: object; body?: object }
+  const gone = new AbortController()
+  reply.raw.once('close', () => gone.abort())
+  const wanted = wantedOf(request.headers.accept)
+  const call: Call = {
+    input: operation.takesFile === true ? { ...query, ...params } : { ...query, ...body, ...params },
+    who: whoOf(request),
+    now: deps.clock.now(),
+    isForPeople: wanted === 'table',
+    stop: AbortSignal.any([gone.signal, deps.stop]),
+    ...(operation.takesFile === true ? { file: body as AsyncIterable<Buffer> } : {}),
+  }
+  if (wanted !== 'json' && operation.command?.busy !== undefined)
+    return sendEvents(operation, deps, call, reply, wanted)
+  const value = await operation.run(deps, call)
+  if (value instanceof Lines) return sendLines(reply, value)
+  if (wanted !== 'json') return reply.type(TABLE_TYPE).send(jsonText(tableAnswer(operation, value, call, wanted)))
+  const { status = 200, location } = operation.statusOf?.(value) ?? {}
+  if (location !== undefined) reply.header('location', `/api/v1${location}`)
+  return reply
+    .code(status)
+    .type('application/json; charset=utf-8')
+    .send(jsonText(jsonOf(operation, value)))
+}
+
+type Wanted = 'json' | 'table' | 'value'
+
+/** The command line asks for a table, or for the value with what it needs beside it. */
+function wantedOf(accept = ''): Wanted {
+  if (!accept.startsWith(TABLE_TYPE)) return 'json'
+  return accept.includes('part=value') ? 'value' : 'table'
+}
+
+function jsonOf({ json }: Operation, value: unknown): unknown {
+  return json === undefined ? value : json(value)
+}
+
+function tableAnswer(operation: Operation, value: unknown, call: Call, wanted: Wanted): TableAnswer {
+  const { next } = (value ?? {}) as { next?: string }
+  const [fails, exitCode] = [operation.fails?.(value), operation.exitCode?.(value)]
+  return {
+    version: TABLE_VERSION,
+    shown: wanted === 'table' ? (operation.table?.(value, call) ?? []) : [],
+    notes: operation.notes?.(value) ?? [],
+    ...(wanted === 'value' ? { json: jsonOf(operation, value) } : {}),
+    ...(next === undefined ? {} : { next }),
+    ...(fails === undefined ? {} : { fails }),
+    ...(exitCode === undefined ? {} : { exitCode }),
+  }
+}
+
+function sendLines(reply: FastifyReply, { type, fileName, text }: Lines): FastifyReply {
+  return reply.type(type).header('content-disposition', `attachment; filename="${fileName}"`).send(Readable.from(text))
+}
+
+/** The status is sent before the outcome is known: a refusal is the last line. */
+function sendEvents(
+  operation: Operation,
+  deps: OperationDeps,
+  call: Call,
+  reply: FastifyReply,
+  wanted: Wanted,
+): FastifyReply {
+  const out = new PassThrough()
+  const write = (event: TableEvent) => out.writableEnded || out.destroyed || out.write(`${jsonText(event)}\n`)
+  const onlooker: Onlooker = {
+    progress: (done, total) => void write({ progress: { done, total: total ?? null } }),
+    note: (note) => void write({ note }),
+    show: async (shown) => {
+      if (!write({ shown })) await new Promise((resolve) => out.once('drain', resolve).once('close', resolve))
     },
   }
-}
-
-/** The parsed request, with its place in a list. */
-type Read = Record<string, unknown> & { limit?: number; after?: string }
-
-function placed(takes: Fields, path: string, fixed: readonly string[]) {
-  const inPath: Record<string, z.ZodType> = {}
-  const beside: Record<string, z.ZodType> = {}
-  for (const [name, schema] of Object.entries(fieldSchemas(takes))) {
-    if (fixed.includes(name)) continue
-    if (!path.includes(`{${name}}`)) beside[name] = schema
-    else inPath[name] = name === 'hubId' ? OF_ACCOUNT.shape.hubId : schema
+  const carryOut = async () => {
+    try {
+      const value = await operation.run(deps, { ...call, onlooker })
+      write({ answer: tableAnswer(operation, value, call, wanted) })
+    } catch (error) {
+      write({ problem: asProblem(error, deps) })
+    } finally {
+      out.end()
+    }
   }
-  return { inPath, beside }
-}
-
-/** A loop over pages may begin with the place that is none. */
-function firstPage(query: unknown): unknown {
-  const { after, ...others } = query as Record<string, unknown>
-  return after === '' ? others : query
-}
-
-function placeOf(pattern: RegExp): z.ZodType {
-  return z
-    .string('must be given once')
-    .max(400, 'is too long')
-    .regex(pattern, 'must be what the list before called next')
-}
-
-/** A body without required fields may be absent. */
-function bodyOf(body: z.ZodType): z.ZodType {
-  return body.safeParse({}).success ? body.optional() : body
+  void carryOut()
+  return reply.type(EVENTS_TYPE).send(out)
 }

@@ -9,7 +9,6 @@ import { type Html, html } from '../../text/html.ts'
 import { accountText } from '../../views/alert-texts.ts'
 import { addressOf } from '../access/client.ts'
 import { FEW_FIELDS, OPEN_FORM, readForms } from '../access/forms.ts'
-import { ACKNOWLEDGED_BY } from '../acknowledged-by.ts'
 import { check } from '../query.ts'
 import { requireRedis } from '../redis-away.ts'
 import type { WebDeps } from '../web-deps.ts'
@@ -86,7 +85,18 @@ async function ask(_deps: WebDeps, _request: FastifyRequest, { alert, address, n
   }
 }
 
-const FORM = z.object({ ...ACKNOWLEDGED_BY, level: z.enum(['warning', 'critical']).optional() }).optional()
+/** Empty text counts as absent, and so does invisible text. */
+const words = (most: number) =>
+  z
+    .string('must be a text')
+    .trim()
+    .max(most, `is longer than ${most} characters`)
+    .transform((given) => cleanText(given, most) || undefined)
+    .optional()
+
+const FORM = z
+  .object({ by: words(100), comment: words(500), level: z.enum(['warning', 'critical']).optional() })
+  .optional()
 
 async function acknowledge(deps: WebDeps, request: FastifyRequest, followed: Followed): Promise<Answer> {
   const { alert, hubId, address, now } = followed

@@ -1,39 +1,56 @@
 import type { FastifyInstance } from 'fastify'
+import { listAudit } from '../../operations/audit.ts'
+import { listChanges, listUpcoming } from '../../operations/installation.ts'
+import type { Operation } from '../../operations/operation.ts'
 import { acceptOwnForms } from '../access/forms.ts'
 import { pathOfNamed } from '../search-accounts.ts'
 import type { WebDeps } from '../web-deps.ts'
 import { confirmUninstall, contactByForm, pollByForm, refreshByForm, uninstallByForm } from './account/account-forms.ts'
-import { showAccount } from './account/account-page.ts'
+import { showAccountPage } from './account/account-page.ts'
 import { showSeries } from './account/series-page.ts'
 import { showAccounts } from './accounts.ts'
-import { acknowledgeByForm, showAlert, unacknowledgeByForm } from './alerts/alert-page.ts'
+import { acknowledgeByForm, showAlertPage, unacknowledgeByForm } from './alerts/alert-page.ts'
 import { showAlerts } from './alerts/alerts-page.ts'
 import { actOnSelected } from './alerts/selection.ts'
 import { endSilenceByForm, showSilenceForm, silenceByForm } from './alerts/silence-form.ts'
-import { showAudit } from './audit.ts'
-import { showChanges } from './changes.ts'
 import { replayByForm, showDeliveries, testReceiverByForm } from './deliveries.ts'
 import { showFleet } from './fleet/fleet-page.ts'
+import { type ListPage, showList } from './list-page.ts'
 import { type DoForm, type ShowPage, showOperatorPage } from './page.ts'
 import { noteOnce } from './parts/forms.ts'
-import { showUpcoming } from './upcoming.ts'
 import { verdictReader } from './verdict-line.ts'
 
 /** The pages of the operators. */
 const PAGES: Readonly<Record<string, ShowPage>> = {
   '/': showFleet,
   '/accounts': async (deps, request) => (await pathOfNamed(deps, request.query)) ?? showAccounts(deps, request),
-  '/accounts/:hubId': showAccount,
+  '/accounts/:hubId': showAccountPage,
   '/accounts/:hubId/series': showSeries,
   '/accounts/:hubId/uninstall': confirmUninstall,
-  '/upcoming': showUpcoming,
   '/alerts': showAlerts,
-  '/alerts/:id': showAlert,
-  '/changes': showChanges,
+  '/alerts/:id': showAlertPage,
   '/silences/new': showSilenceForm,
   '/deliveries': showDeliveries,
-  '/audit': showAudit,
 }
+
+/** Lists that are made of their operations alone. */
+const LISTS: readonly ListPage[] = [
+  { operation: listUpcoming as unknown as Operation, at: '/upcoming', path: '/upcoming', title: 'Upcoming' },
+  {
+    operation: listChanges as unknown as Operation,
+    at: '/changes',
+    path: '/changes',
+    title: 'Changes',
+    defaults: { since: '24h' },
+  },
+  {
+    operation: listAudit as unknown as Operation,
+    at: '/audit',
+    path: '/audit',
+    title: 'Audit',
+    defaults: { since: '7d' },
+  },
+]
 
 /** Forms of the pages: the same actions as in the API and on the command line. */
 const FORMS: Readonly<Record<string, DoForm>> = {
@@ -52,7 +69,8 @@ const FORMS: Readonly<Record<string, DoForm>> = {
 
 export function servePages(app: FastifyInstance, deps: WebDeps): void {
   const verdicts = verdictReader(deps)
-  for (const [path, show] of Object.entries(PAGES)) {
+  const lists = LISTS.map((list): [string, ShowPage] => [list.path, (...asked) => showList(list, ...asked)])
+  for (const [path, show] of [...Object.entries(PAGES), ...lists]) {
     app.get(path, async (request, reply) => {
       const page = await show(deps, request)
       return typeof page === 'string' ? reply.redirect(page, 302) : showOperatorPage(verdicts, request, reply, page)

@@ -33,7 +33,7 @@ const BATCH = 100
  * Effect of new rules: yields the accounts in which a series would change its level now, as they are found; returns the
  * sums over all. Reads only. `onLooked` gets the number of accounts that were checked so far.
  */
-export async function* planThresholds(
+export async function* planChanges(
   deps: Sources,
   request: PlanRequest,
   onLooked: (accounts: number) => void,

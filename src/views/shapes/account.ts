@@ -164,6 +164,7 @@ export const ContactShape = shape('Contact', "An account's own contact.", {
   hubId: AccountNameShape.hubId,
   contact: AccountShape.shape.contact,
 })
+export type ContactShape = z.infer<typeof ContactShape>
 
 export const UninstallShape = shape('Uninstalling', 'An account that is being uninstalled, or was.', {
   hubId: AccountNameShape.hubId,
@@ -202,3 +203,4 @@ export const AccessTokenShape = shape('AccessToken', 'A valid access token of on
   expiresIn: count('Until then, in whole seconds.'),
   scopes: z.array(z.string()).describe('Scopes that the customer granted.'),
 })
+export type AccessTokenShape = z.infer<typeof AccessTokenShape>

@@ -18,6 +18,8 @@ export const AdminTokenShape = shape('AdminToken', 'A named admin token; the tok
   ignored: z.boolean().describe('True where it opens nothing, because no key of this installation sealed it.'),
 })
 
+export type AdminTokenShape = z.infer<typeof AdminTokenShape>
+
 export const NewAdminTokenShape = shape('NewAdminToken', 'An admin token that was just made.', {
   name: text('Its name.'),
   scopes,
@@ -51,6 +53,8 @@ export const RekeyedShape = shape('Rekeyed', 'Outcome of encrypting all stored t
     .describe('With `writing`: who, where that is known.'),
 })
 
+export type RekeyedShape = z.infer<typeof RekeyedShape>
+
 const ProblemOfConfigShape = shape('ConfigProblem', 'A fault that keeps a config from being used, or a notice.', {
   path: text('Where in the file; empty: the file as a whole.').meta({ examples: ['thresholds[2].warning.percent'] }),
   message: text('The fault, and what is allowed.'),
@@ -82,3 +86,6 @@ export const DemoFactsShape = shape('DemoFacts', 'Facts of a run of the demo.', 
   uninstalls: count('Accounts that left.'),
   tokensExpired: count('Tokens that were used or held after their end: 0.'),
 })
+
+/** Facts of a demo run, counted where its requests arrive: at the sandbox. */
+export type DemoFacts = z.infer<typeof DemoFactsShape>

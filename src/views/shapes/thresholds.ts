@@ -1,6 +1,5 @@
 import * as z from 'zod'
 import { ConditionsShape } from './alert.ts'
-import { BadConfigShape } from './installation.ts'
 import { SeriesShape } from './series.ts'
 import { AccountNameShape, count, momentOrNull, objectOrNone, outsideText, shape, text } from './words.ts'
 
@@ -67,7 +66,11 @@ export type PlannedAccountShape = z.infer<typeof PlannedAccountShape>
 
 const touched = z.object({ series: z.int(), accounts: z.int() })
 
-export const PlanSummaryShape = z.object({
+export const PlanShape = shape('Plan', 'Effect of another config.', {
+  at: momentOrNull('When it was compared.'),
+  config: text('The config in force.'),
+  planned: text('The one that may come.'),
+  accounts: z.array(PlannedAccountShape),
   counts: z.object({
     accounts: z.object({
       looked: count('Checked.'),
@@ -88,17 +91,4 @@ export const PlanSummaryShape = z.object({
       .describe('By outcome.'),
   }),
 })
-export type PlanSummaryShape = z.infer<typeof PlanSummaryShape>
-
-const PlanShape = shape('Plan', 'Effect of another config.', {
-  ok: z.literal(true),
-  at: momentOrNull('When it was compared.'),
-  config: text('The config in force.'),
-  planned: text('The one that may come.'),
-  accounts: z.array(PlannedAccountShape),
-  ...PlanSummaryShape.shape,
-})
-
-export const PlanOutcomeShape = z
-  .discriminatedUnion('ok', [PlanShape, BadConfigShape])
-  .meta({ id: 'PlanOutcome', description: 'Effect of another config, or why it can not be used.' })
+export type PlanShape = z.infer<typeof PlanShape>

@@ -65,7 +65,7 @@ export async function readAskedAccount(deps: WebDeps, request: FastifyRequest, r
 }
 
 /** One account but for its tokens: its state, its actions, how its limits moved; then everything else, folded. */
-export async function showAccount(deps: WebDeps, request: FastifyRequest): Promise<OperatorPage> {
+export async function showAccountPage(deps: WebDeps, request: FastifyRequest): Promise<OperatorPage> {
   const { range } = check(RANGE, request.query)
   const { view, explained, all } = await readAskedAccount(deps, request, range)
   const { account } = view

@@ -34,7 +34,7 @@ import { htmlTable } from '../parts/tables.ts'
 import { alertNow } from './alert-now.ts'
 
 /** The full story of one alert, with its actions. `?account=` names its account; without it all accounts are searched. */
-export async function showAlert(deps: WebDeps, request: FastifyRequest): Promise<OperatorPage> {
+export async function showAlertPage(deps: WebDeps, request: FastifyRequest): Promise<OperatorPage> {
   const now = deps.clock.now()
   const { range } = check(RANGE, request.query)
   const asked = await askedFor(deps, request)

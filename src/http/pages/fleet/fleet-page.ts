@@ -4,7 +4,7 @@ import { seriesName } from '../../../alerts/series-name.ts'
 import { type FleetStatus, readFleet } from '../../../checks/fleet-status.ts'
 import type { FleetVerdict } from '../../../checks/verdict.ts'
 import { cleanText } from '../../../text/clean-text.ts'
-import { countOf, formatCount } from '../../../text/format-number.ts'
+import { countOf, formatCount, formatDaysLeft } from '../../../text/format-number.ts'
 import { type Html, html } from '../../../text/html.ts'
 import { type Carried, carriedBy } from '../../../views/deliveries.ts'
 import type { DaemonStatus } from '../../../views/fleet-health.ts'
@@ -18,7 +18,6 @@ import { accountLink, badge, fullness, when } from '../parts/cells.ts'
 import { queueTable } from '../parts/queues.ts'
 import { attemptTable } from '../parts/sent.ts'
 import { htmlTable, nothing } from '../parts/tables.ts'
-import { upcomingDays } from '../upcoming.ts'
 import { needsAction } from './needs-action.ts'
 import { handledLink, tiles } from './tiles.ts'
 
@@ -87,7 +86,7 @@ ${tiles(status, now)}
 ${alerts}
 <h2>Upcoming <a href="/upcoming">${upcoming.accounts > first.length ? `All ${formatCount(upcoming.accounts)} accounts` : 'More'}</a></h2>
 ${first.length === 0 ? nothing(noneUpcomingText(upcoming)) : upcomingTable(first)}
-${upcoming.full.accounts === 0 ? undefined : html`<p><a href="/upcoming#full">${fullText(upcoming.full.accounts)}</a></p>`}
+${upcoming.full.accounts === 0 ? undefined : html`<p><a href="/accounts?sort=nearest">${fullText(upcoming.full.accounts)}</a></p>`}
 <h2>Deliveries</h2>
 ${deliveries.newest.length === 0 ? nothing('Nothing has been sent yet.') : attemptTable(deliveries.newest.slice(0, FIRST), now, carried)}
 <div class="beside">
@@ -171,7 +170,7 @@ function upcomingTable(limits: readonly ShownLimit[]): Html {
       seriesName(limit),
       spark ?? '',
       fullness(limit, level),
-      upcomingDays(limit),
+      formatDaysLeft(limit.daysLeft, limit),
     ]),
   )
 }

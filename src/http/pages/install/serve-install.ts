@@ -32,11 +32,9 @@ import {
 
 type InstallParts = Pick<
   WebDeps,
-  'install' | 'afterInstall' | 'connect' | 'brand' | 'store' | 'metrics' | 'clock' | 'log'
+  'install' | 'afterInstall' | 'connect' | 'connected' | 'brand' | 'store' | 'metrics' | 'clock' | 'log'
 > & {
   refusedCodes: RefusedCodes
-  /** An account was just connected: its first poll should not wait. */
-  actions: { connected(hubId: number): Promise<void> }
 }
 
 /** Failed installs that are logged, a minute. */
@@ -133,9 +131,9 @@ function single(value: unknown): string | undefined {
 }
 
 /** The account is stored already: a fault here only delays its first poll to the next sweep. */
-async function wakePollers({ actions, log }: InstallParts, hubId: number): Promise<void> {
+async function wakePollers({ connected, log }: InstallParts, hubId: number): Promise<void> {
   try {
-    await actions.connected(hubId)
+    await connected(hubId)
   } catch (error) {
     log.warn({ code: 'http.wake', hubId, err: error }, 'the pollers could not be woken for a new account')
   }

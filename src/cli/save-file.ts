@@ -1,0 +1,90 @@
+import { randomBytes } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { open, rename, rm } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import { countOf } from '../text/format-number.ts'
+import { type Api, type ApiRequest, download } from './client.ts'
+import { CommandError, type Io } from './io.ts'
+import { say } from './say.ts'
+
+interface SaveOptions {
+  json?: boolean
+  force?: boolean
+}
+
+/**
+ * Writes an answer to a file: beside it under another name, and renamed once it is whole, so that a reader has all of it or the
+ * file before.
+ */
+export async function saveFile(
+  io: Io,
+  api: Api,
+  request: ApiRequest,
+  values: Readonly<Record<string, unknown>>,
+  { json, force }: SaveOptions,
+): Promise<void> {
+  const name = String(values.file)
+  const isPiped = name === '-'
+  const format = formatOf(name, values.format)
+  const file = resolve(io.cwd, name)
+  if (!isPiped && force !== true && existsSync(file))
+    throw new CommandError(`${name} is there already: --force overwrites it`)
+  request.query.set('format', format)
+  const text = await download(api, request, '*/*')
+  const lines = isPiped ? await print(io, text) : await replaceFile(file, name, text)
+  const exported = Math.max(0, format === 'csv' ? lines - 1 : lines)
+  if (json === true && !isPiped) return io.out(`${JSON.stringify({ exported, file })}\n`)
+  say(
+    isPiped ? { ...io, out: io.err, isTerminal: io.errIsTerminal, columns: io.errColumns } : io,
+    `exported ${countOf(exported, 'live account')} to ${isPiped ? 'standard output' : name}, uninstalled ones left out; ` +
+      'the refresh tokens in it open only with the key of this installation',
+  )
+}
+
+function formatOf(name: string, format: unknown): 'csv' | 'jsonl' {
+  if (format === 'csv' || format === 'jsonl') return format
+  if (/\.(jsonl|ndjson|json)$/i.test(name)) return 'jsonl'
+  if (name === '-' || /\.csv$/i.test(name)) return 'csv'
+  throw new CommandError(`${name} must end in .csv or .jsonl, or take --format csv`)
+}
+
+async function print(io: Io, text: AsyncIterable<Buffer>): Promise<number> {
+  let lines = 0
+  try {
+    for await (const chunk of text) {
+      lines += linesIn(chunk)
+      io.out(chunk.toString('utf8'))
+      await io.drained()
+    }
+  } catch {
+    throw new CommandError('stopped: it has not all of them')
+  }
+  return lines
+}
+
+async function replaceFile(file: string, name: string, text: AsyncIterable<Buffer>): Promise<number> {
+  const temporary = `${file}.${randomBytes(4).toString('hex')}.tmp`
+  const handle = await open(temporary, 'wx', 0o600).catch((error: NodeJS.ErrnoException) => {
+    throw new CommandError(`${name} can't be written (${error.code})`)
+  })
+  try {
+    let lines = 0
+    for await (const chunk of text) {
+      lines += linesIn(chunk)
+      await handle.appendFile(chunk)
+    }
+    await handle.close()
+    await rename(temporary, file)
+    return lines
+  } catch {
+    await handle.close().catch(() => undefined)
+    await rm(temporary, { force: true })
+    throw new CommandError(`stopped: ${name} is as it was`)
+  }
+}
+
+function linesIn(chunk: Buffer): number {
+  let count = 0
+  for (const byte of chunk) if (byte === 10) count++
+  return count
+}

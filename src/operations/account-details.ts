@@ -1,0 +1,62 @@
+import { seriesName } from '../alerts/series-name.ts'
+import { limitCells, momentCell } from '../text/cells.ts'
+import { named, number, prose, state, whole } from '../text/columns.ts'
+import { formatCount, formatDaysLeft } from '../text/format-number.ts'
+import type { Fact, Shown } from '../text/shown.ts'
+import { type AccountView, driftText, nextPollBecause } from '../views/account-view.ts'
+import { needsReconnect, STATE_NAMES } from '../views/judge-account.ts'
+import { bucketText } from '../views/poll-texts.ts'
+import type { ListedAccountShape } from '../views/shapes/account.ts'
+
+/** All that people are shown of one account. */
+export function accountParts(view: AccountView): Shown[] {
+  return [{ facts: factsOf(view) }, '', storyTable(view), ...seriesTable(view)]
+}
+
+export function stateText({ state, unreadable }: Pick<ListedAccountShape, 'state' | 'unreadable'>): string {
+  return unreadable.length === 0 ? STATE_NAMES[state] : `${STATE_NAMES[state]}, unreadable`
+}
+
+function factsOf(view: AccountView): Fact[] {
+  const { account, verdict, scopes } = view
+  return [
+    ['account', `${account.hubId} ${account.hubDomain}`],
+    ['state', stateText(account)],
+    ['verdict', verdict.level],
+    ...verdict.findings.map(({ about, says }) => [about, says] as const),
+    ['reconnect', needsReconnect(account) ? `plimsoll accounts reconnect-link ${account.hubId} prints the link` : ''],
+    ['installed by', account.user ?? ''],
+    ['contact', account.contact ?? ''],
+    ['connected', momentCell(account.connectedAt)],
+    ['token obtained', momentCell(account.token.obtainedAt)],
+    ['token expires', momentCell(account.token.expiresAt)],
+    ["provider's clock", account.token.driftMs === null ? '' : driftText(account.token.driftMs)],
+    ['next refresh', momentCell(account.nextRefreshAt)],
+    ['token served', `${momentCell(account.tokenServedAt)} ${account.tokenServedTo ?? ''}`],
+    ['limits read', momentCell(account.polledAt)],
+    ['next poll', momentCell(account.nextPollAt)],
+    ['because', nextPollBecause(view) ?? ''],
+    ['API calls', bucketText(account) ?? ''],
+    ['scopes', scopes.join(' ')],
+  ]
+}
+
+function storyTable({ story }: AccountView): Shown {
+  return {
+    columns: [whole('WHEN'), named('WHAT'), prose('DETAILS')],
+    rows: story.map(({ at, event, detail }) => [momentCell(at), event, detail ?? '']),
+  }
+}
+
+function seriesTable({ series, alerts }: AccountView): Shown[] {
+  if (series.length === 0) return []
+  const columns = [named('SERIES'), number('USAGE'), number('LIMIT'), number('%'), number('DAYS LEFT'), state('ALERT')]
+  const rows = series.map((one) => [
+    seriesName(one),
+    formatCount(one.usage),
+    ...limitCells(one),
+    one.daysLeft == null ? (one.daysRead ?? '') : formatDaysLeft(one.daysLeft, one.forecast),
+    alerts.find((alert) => alert.field === one.id)?.level ?? '',
+  ])
+  return ['', { columns, rows }]
+}

@@ -1,0 +1,62 @@
+import * as z from 'zod'
+import { AUDIT_ACTIONS } from '../audit/audited.ts'
+import { AUDIT_PLACE, readAudit } from '../audit/read-audit.ts'
+import { named, prose, spare, whole } from '../text/columns.ts'
+import { formatMoment, formatSecond } from '../text/format-time.ts'
+import { auditEntryJson, didText, whoText } from '../views/audit-entries.ts'
+import { AuditEntryShape } from '../views/shapes/audit.ts'
+import { accountField, choiceField, cursorField, limitField, momentField, textField } from './input.ts'
+import { operation, pageJson, pageShape } from './operation.ts'
+
+export const listAudit = operation({
+  id: 'listAudit',
+  method: 'GET',
+  path: '/audit',
+  scope: 'audit',
+  summary: 'list who did what, over the pages, the API and the command line; newest first, of the last 90 days',
+  description:
+    'Polls and refreshes that were asked for, access tokens, reconnect links, sign-ins and refused ones have room for the newest 10,000 entries each, all else for 20,000. Of access tokens and reconnect links each day has the first of a caller and account.',
+  input: z.strictObject({
+    since: momentField('from when on').prefault('90d'),
+    who: textField('only what was done by a name with this in it', { most: 100 }).optional(),
+    hubId: accountField('only what was done to this account').optional(),
+    action: choiceField(AUDIT_ACTIONS, 'only this, such as silence.added').optional(),
+    limit: limitField(),
+    after: cursorField(AUDIT_PLACE),
+  }),
+  output: pageShape(AuditEntryShape, 'Newest first.'),
+  example: { query: { since: '24h', limit: '2' } },
+  command: {
+    name: 'audit list',
+    defaults: { since: '7d' },
+    examples: ['--since 24h', '--who ann --since 30d --json', '--account 1234567'],
+    maxRows: 'most entries of the table',
+  },
+  run: async (deps, { input: { since, who, hubId, action, ...page }, now }) => {
+    const { entries, next } = await readAudit(deps, { since: since(now), who, hubId, action }, page, now)
+    return { items: entries, next }
+  },
+  json: (page) => pageJson(page, auditEntryJson),
+  table: ({ items }, { input, now }) => {
+    if (items.length === 0) return [`no entries since ${formatMoment(input.since(now))}`]
+    const columns = [
+      whole('WHEN'),
+      named('WHO'),
+      prose('DID'),
+      whole('HUB ID'),
+      'SUBJECT',
+      prose('DETAIL'),
+      spare('FROM'),
+    ]
+    const rows = items.map((entry) => [
+      formatSecond(entry.at),
+      whoText(entry),
+      didText(entry),
+      String(entry.hubId ?? ''),
+      entry.subject ?? '',
+      entry.detail ?? '',
+      entry.who.from ?? '',
+    ])
+    return [{ columns, rows }]
+  },
+})
