@@ -8,7 +8,7 @@ import { createAccessTokens } from './app/access-tokens.ts'
 import { accountJobs } from './app/account-jobs.ts'
 import { openConfigAudit } from './app/config-audit.ts'
 import { processFactsOf } from './app/health.ts'
-import { adminTokenOf, brandOf, httpDeps, localToken, type Web } from './app/http.ts'
+import { adminTokenOf, brandOf, httpDeps, type Web } from './app/http.ts'
 import { type Reloaded, reload, replanInBackground } from './app/reload.ts'
 import { openResources } from './app/resources.ts'
 import { buildServices, type Services } from './app/services.ts'
@@ -19,11 +19,12 @@ import { AuditLog } from './audit/audit-log.ts'
 import { type HealthReport, judgeHealth } from './checks/health-report.ts'
 import type { ProcessFacts } from './checks/process-facts.ts'
 import { ROLES, type Role, ticks } from './heartbeat/daemons.ts'
+import { mainToken, makeToken, OF_MACHINE } from './http/access/admin-tokens.ts'
 import { startHttpServer } from './http/server.ts'
 import { connectRedis, onReady, type Store } from './redis/connect.ts'
 import { checkFormat } from './redis/format.ts'
 import { atInterval, InForce } from './runtime/concurrency.ts'
-import { makeLocalToken, removeDaemonFile, writeDaemonFile } from './runtime/daemon-file.ts'
+import { removeDaemonFile, writeDaemonFile } from './runtime/daemon-file.ts'
 import type { Lifecycle } from './runtime/lifecycle.ts'
 import { watchFileRoom } from './runtime/process.ts'
 import type { AccessTokens } from './tokens/access-token.ts'
@@ -151,7 +152,7 @@ async function serve(daemon: Daemon) {
   })
   const facts = processFactsOf(current, pages, own)
   const servesPages = roles.has('web')
-  const token = makeLocalToken()
+  const token = makeToken()
   const web: Web = {
     pages,
     accessTokens,
@@ -159,12 +160,15 @@ async function serve(daemon: Daemon) {
     stop: stopping.signal,
     health: async () => judgeHealth(await facts()),
     jobs: accountJobs(current, stopping.signal),
-    adminTokens: { main: adminTokenOf(config, servesPages, log), local: servesPages ? localToken(token) : undefined },
+    adminTokens: {
+      main: adminTokenOf(config, servesPages, log),
+      local: servesPages ? mainToken(OF_MACHINE, token) : undefined,
+    },
     brand: brandOf(config),
   }
   const server = await startHttpServer(httpDeps(web, inForce.value))
   if (servesPages) {
-    writeDaemonFile(config.dataDir, { url: server.url, token })
+    writeDaemonFile(config.dataDir, { url: server.url, token: token.reveal() })
     lifecycle.onClose('the address for commands', async () => removeDaemonFile(config.dataDir))
   }
   const http = { ...server, prepare: async (services: Services) => server.prepare(httpDeps(web, services)) }

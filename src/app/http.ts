@@ -1,21 +1,13 @@
 import { logoOf, readLogoFile } from '../../config/schema/logo.ts'
 import type { Config } from '../../config/schema/schema.ts'
 import type { HealthReport } from '../checks/health-report.ts'
-import {
-  type AdminToken,
-  mainToken,
-  OF_CONFIG,
-  OF_FILE,
-  OF_MACHINE,
-  openTokenFile,
-} from '../http/access/admin-tokens.ts'
+import { type AdminToken, mainToken, OF_CONFIG, OF_FILE, openTokenFile } from '../http/access/admin-tokens.ts'
 import type { OwnTokens } from '../http/access/known-tokens.ts'
 import type { TrustedHeaders } from '../http/access/trusted-person.ts'
 import type { Brand } from '../http/brand.ts'
 import type { AfterInstall } from '../http/pages/install/after-install.ts'
 import type { HttpDeps } from '../http/server.ts'
 import type { Logger } from '../runtime/logger.ts'
-import { Secret } from '../runtime/secret.ts'
 import { connected } from './account-actions.ts'
 import type { Acting } from './operation-actions.ts'
 import { operationDeps } from './operation-deps.ts'
@@ -78,11 +70,6 @@ export function adminTokenOf({ http, dataDir }: Config, servesPages: boolean, lo
   const url = `${http.publicUrl}/sign-in`
   log.info({ code: 'http.admin-token', url, file: path, made }, `sign in at ${url} with the token in ${path}`)
   return mainToken(OF_FILE, token)
-}
-
-/** The token of commands on this machine. */
-export function localToken(token: string): AdminToken {
-  return mainToken(OF_MACHINE, new Secret(token))
 }
 
 /** Another client secret, taken over by SIGHUP, signs from then on; the first of several. */

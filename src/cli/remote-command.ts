@@ -7,12 +7,10 @@ import { jsonText } from '../runtime/json-text.ts'
 import type { Shown } from '../text/shown.ts'
 import type { TableAnswer } from '../text/table-answer.ts'
 import { type Api, ApiProblem, type ApiRequest, ask, download, NoDaemon, overHttp, type Watcher } from './client.ts'
-import { confirm } from './confirm.ts'
 import { dataFolderIn, findDaemon } from './daemon-address.ts'
 import { CommandError, ExitCode, type Io, unreadable } from './io.ts'
 import { printShown } from './print-shown.ts'
 import { showProgress } from './progress.ts'
-import { saveFile } from './save-file.ts'
 
 interface RemoteOptions extends Record<string, unknown> {
   config: string
@@ -74,6 +72,7 @@ async function confirmIt(io: Io, remote: RemoteCommand, values: Values, { yes }:
       const field = [...remote.args, ...remote.options].find((one) => one.name === name)
       return String(values[field?.called ?? name])
     })
+  const { confirm } = await import('./confirm.ts')
   await confirm(io, yes, { question: fill(remote.confirm.question), answer: fill(remote.confirm.answer) })
 }
 
@@ -117,7 +116,10 @@ async function carryOut(
     ...requestOf(io, remote, chosen, values),
     wants: options.json === true ? 'value' : 'table',
   } as const
-  if (remote.saves === true) return saveFile(io, api, request, values, options)
+  if (remote.saves === true) {
+    const { saveFile } = await import('./save-file.ts')
+    return saveFile(io, api, request, values, options)
+  }
   const isAsked = options.json === true || (values.format ?? 'json') !== 'json'
   if (remote.isStreamed && isAsked) return print(io, await download(api, request, 'application/json, */*'))
   const show = async () => {

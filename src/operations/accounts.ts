@@ -402,8 +402,6 @@ export const createReconnectLink = operation({
     await noted
     return { hubId, url, expiresAt: new Date(expiresAt).toISOString() }
   },
-  table: ({ hubId, url, expiresAt }) => [
-    url,
-    `It connects account ${hubId} and no other, until ${formatTime(expiresAt)}.`,
-  ],
+  table: ({ url }) => [url],
+  notes: ({ hubId, expiresAt }) => [`it connects account ${hubId} and no other, until ${formatTime(expiresAt)}`],
 })

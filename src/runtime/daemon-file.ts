@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto'
 import { readFileSync, rmSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { openDataFolder, readOwnFile, replaceSecretFile } from './data-folder.ts'
@@ -13,10 +12,6 @@ interface DaemonFile {
 
 function daemonFileIn(dataDir: string): string {
   return join(resolve(dataDir), 'daemon.json')
-}
-
-export function makeLocalToken(): string {
-  return `plm_local_${randomBytes(32).toString('base64url')}`
 }
 
 /** For this user's eyes only. The daemon that started last is the one that is found. */

@@ -37,7 +37,7 @@ export function mainToken(name: string, token: Secret): AdminToken {
 }
 
 /** The prefix is for people, and for scanners that search code for tokens. */
-function makeToken(): Secret {
+export function makeToken(): Secret {
   return new Secret(`plm_${randomBytes(32).toString('base64url')}`)
 }
 
