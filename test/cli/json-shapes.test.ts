@@ -78,7 +78,7 @@ const validated = new Set<string>()
 async function told(command: string, args: readonly string[] = [], code = 0, ran?: Ran) {
   const { out, err, code: ended } = ran ?? (await plimsoll(...command.split(' '), ...args, '--json'))
   // Work of over two seconds, as on a busy machine, shows its progress.
-  const said = err.replaceAll(/^.* (so far|a second|left)\n|^plimsoll: Keep it.*\n/gm, '')
+  const said = err.replaceAll(/^.* (so far|a second|left)\n|^plimsoll: (Keep it|it connects).*\n/gm, '')
   expect({ command, args, code: ended, err: code === 0 ? said : '' }).toEqual({ command, args, code, err: '' })
   const json = JSON.parse(out)
   const faults = json.type?.startsWith?.('urn:') ? faultsOf(ProblemShape, json) : faultsIn(command, json)
