@@ -1,4 +1,4 @@
-import type { RequestListener } from 'node:http'
+import type { IncomingMessage, RequestListener } from 'node:http'
 import fastify, { type FastifyInstance, type FastifyReply } from 'fastify'
 import { Directory } from '../accounts/search/directory.ts'
 import type { Clock } from '../runtime/clock.ts'
@@ -55,8 +55,14 @@ export interface HttpServer {
   close(atMostMs: number): Promise<void>
 }
 
-/** A request has ten seconds to arrive; node's default checks for late ones every thirty. */
-const TIMEOUTS = { requestTimeout: 10_000, connectionsCheckingInterval: 1_000, keepAliveTimeout: 72_000 }
+/** The head of a request has ten seconds to arrive, its body too, unless it is a file; node checks for late ones every thirty by default. */
+const BODY_TIMEOUT_MS = 10_000
+const TIMEOUTS = {
+  headersTimeout: 10_000,
+  requestTimeout: 0,
+  connectionsCheckingInterval: 1_000,
+  keepAliveTimeout: 72_000,
+}
 const NO_PAGES = 'There is nothing at this address: this daemon serves no pages, another one does.'
 
 /** The API checks by zod: by default fastify would load a compiler of JSON Schema, and keep some megabytes of it. */
@@ -209,6 +215,9 @@ function addHooks(app: FastifyInstance, deps: HttpDeps, lasting: Lasting & { rou
     const ended = await guardRequest(lasting.guard, deps.clock, request, reply)
     return ended ?? refuseOtherMethods(lasting.routes, request, reply)
   })
+  app.addHook('preParsing', async ({ raw, routeOptions }) => {
+    if (routeOptions.config.takesFile !== true) endLateBody(raw)
+  })
   app.addHook('onSend', async (_request, reply) => {
     // A connection that is kept would hold up the end.
     if (lasting.isClosing) reply.header('connection', 'close')
@@ -227,6 +236,13 @@ function addHooks(app: FastifyInstance, deps: HttpDeps, lasting: Lasting & { rou
     ),
   )
   app.setErrorHandler((error, request, reply) => answerError(deps, error, request, reply))
+}
+
+function endLateBody(request: IncomingMessage): void {
+  const late = () =>
+    answerClientError({ name: 'Error', message: 'late', code: 'ERR_HTTP_REQUEST_TIMEOUT' }, request.socket)
+  const timer = setTimeout(late, BODY_TIMEOUT_MS).unref()
+  for (const event of ['end', 'close']) request.once(event, () => clearTimeout(timer))
 }
 
 const HEADERS = {

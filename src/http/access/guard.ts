@@ -17,6 +17,8 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** The scope that an operation of the API needs. */
     scope?: NeededScope
+    /** The body is a file, which arrives as fast as it is taken. */
+    takesFile?: boolean
   }
   interface FastifyRequest {
     /** By a session cookie: the page has a button to sign out. */

@@ -28,7 +28,7 @@ export function addOperation(app: FastifyInstance, operation: Operation, deps: O
     url: path.replace(/\{(\w+)\}/g, ':$1'),
     // HEAD would issue a token without a reader.
     exposeHeadRoute: method === 'GET' && scope !== 'tokens',
-    config: { scope },
+    config: { scope, takesFile: operation.takesFile === true },
     schema: {
       ...schemasOf(operation),
       operationId: id,
