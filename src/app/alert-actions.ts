@@ -97,7 +97,7 @@ function heldAlerts(services: Services): HeldAlerts {
 /** Sends again what was given up, each under its own id, for another three days; the sweep need not wait for the clock. */
 export async function replayGivenUp(services: Services, wanted: Replay, who: Who): Promise<Replayed> {
   const { deliveries, clock, config, audit } = services
-  const receiver = 'ids' in wanted ? undefined : wanted.receiver
+  const { receiver } = wanted
   const replayed = await deliveries.replay(wanted, clock.now())
   if (replayed > 0) {
     await wakeNow(services, 'alerts')

@@ -219,10 +219,9 @@ export class Deliveries {
    * Sends given-up deliveries again, as if they were new. Others, and those of other receivers, stay unchanged, and so
    * do those of a receiver that is switched off: they would be given up at once. Returns how many.
    */
-  async replay(wanted: Replay, now: number): Promise<number> {
+  async replay({ since, receiver }: Replay, now: number): Promise<number> {
     const { dead } = this.#keys.delivery
-    const ids = 'ids' in wanted ? wanted.ids : await this.#store.zrangebyscore(dead, wanted.since, '+inf')
-    const receiver = 'ids' in wanted ? undefined : wanted.receiver
+    const ids = await this.#store.zrangebyscore(dead, since, '+inf')
     const disabled = await this.disabled()
     let replayed = 0
     for (const id of ids) {
@@ -233,18 +232,6 @@ export class Deliveries {
       if (is === 'replayed') replayed++
     }
     return replayed
-  }
-
-  /** On their way, the next to be tried first, each with when that is. */
-  async waiting(most: number): Promise<WaitingDelivery[]> {
-    const found = await this.#store.zrange(this.#keys.delivery.deliveriesDue, '0', String(most - 1), 'WITHSCORES')
-    const due = byName(found)
-    return (await this.#headsOf(Object.keys(due))).map((head) => ({ ...head, nextAt: Number(due[head.id]) }))
-  }
-
-  /** Given up, the newest first. */
-  async givenUp(most: number): Promise<DeliveryHead[]> {
-    return this.#headsOf(await this.#store.zrevrange(this.#keys.delivery.dead, 0, most - 1))
   }
 
   async #headsOf(ids: readonly string[]): Promise<DeliveryHead[]> {
@@ -358,13 +345,11 @@ function numberOrNull(number: string | undefined): number | null {
   return number === undefined ? null : Number(number)
 }
 
-export interface WaitingDelivery extends DeliveryHead {
-  /** Moment of the next try, ms. */
-  nextAt: number
+/** Deliveries that were given up since a moment (ms), of one receiver or of all, are sent again. */
+export interface Replay {
+  since: number
+  receiver: string | undefined
 }
-
-/** Which of the deliveries that were given up are sent again: these, or all since a moment (ms), of one receiver or of all. */
-export type Replay = { ids: readonly string[] } | { since: number; receiver: string | undefined }
 
 /** Outcome of a replay. */
 export type Replayed =

@@ -1,6 +1,8 @@
 import type { FastifyInstance } from 'fastify'
 import { type AccountSort, type Place, parsePlace } from '../accounts/search/account-query.ts'
 import { findAccount } from '../accounts/search/directory.ts'
+import type { OperationDeps } from '../operations/deps.ts'
+import { Refusal } from '../operations/refusal.ts'
 import { Problem, wrongParameter } from './problem.ts'
 import { parseHubId } from './query.ts'
 import type { WebDeps } from './web-deps.ts'
@@ -41,4 +43,23 @@ export function acceptDomains(app: FastifyInstance, { directory }: Pick<WebDeps,
     const which = `Accounts ${found.hubIds.join(', ')} have this domain: give a hub id.`
     throw new Problem(409, which, {}, [], 'ambiguous')
   })
+}
+
+/** The hub id of the account that a field names by it, or by its domain. */
+export async function hubIdNamed(name: string, { directory }: Pick<OperationDeps, 'directory'>): Promise<string> {
+  const text = name.trim().toLowerCase()
+  // A number that can be no hub id is refused with the other fields.
+  if (/^\d+$/.test(text)) return text
+  const found = await findAccount(directory, text)
+  switch (found.is) {
+    case 'found':
+      return String(found.hubId)
+    case 'several':
+      throw new Refusal('ambiguous', `accounts ${found.hubIds.join(', ')} have this domain: give a hub id`)
+    default: {
+      const hint =
+        found.near.length === 0 ? 'plimsoll accounts list shows all' : `did you mean ${found.near.join(' or ')}?`
+      throw new Refusal('unknown', `there is no account ${text.slice(0, 100)}`, { hint })
+    }
+  }
 }

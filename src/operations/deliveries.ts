@@ -1,18 +1,28 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import * as z from 'zod'
+import { alertTitle } from '../alerts/alert-title.ts'
 import { readOpenIds } from '../alerts/open-alerts.ts'
 import { momentCell } from '../text/cells.ts'
-import { countOf } from '../text/format-number.ts'
+import { cleanText } from '../text/clean-text.ts'
+import { named, number, prose, state, whole } from '../text/columns.ts'
+import { countOf, formatCount, formatSeconds } from '../text/format-number.ts'
 import { formatMoment } from '../text/format-time.ts'
-import type { Fact } from '../text/shown.ts'
-import { receiverStatus } from '../views/deliveries.ts'
+import type { Cell, Fact, Shown } from '../text/shown.ts'
+import { accountText } from '../views/alert-texts.ts'
+import { type Carried, carriedBy, receiverStatus } from '../views/deliveries.ts'
 import { readOutboxBalance } from '../views/outbox-balance.ts'
 import { AttemptShape, OutboxProofShape, OutboxShape, ReceiverShape, ReplayedShape } from '../views/shapes/delivery.ts'
 import { count } from '../views/shapes/words.ts'
 import { proveOutbox } from '../views/verify-outbox.ts'
-import { cursorField, limitField, momentField, textField } from './input.ts'
-import { operation, pageShape } from './operation.ts'
+import { choiceField, cursorField, limitField, momentField, textField } from './input.ts'
+import { operation, pageJson, pageShape } from './operation.ts'
 import { wrongField } from './refusal.ts'
+import { pageOfList } from './searches.ts'
+
+/** `failed` is a test that did not arrive, and is not tried again; a newer message contains an `overtaken` one. */
+const OUTCOMES = ['delivered', 'retry', 'dead', 'failed', 'overtaken'] as const
+/** Attempts that the log keeps at most. */
+const ALL_ATTEMPTS = 10_000
 
 export const listDeliveries = operation({
   id: 'listDeliveries',
@@ -23,6 +33,8 @@ export const listDeliveries = operation({
     limit: limitField(),
     // Id of an entry of the log in Redis.
     after: cursorField(/^\d{1,15}-\d{1,15}$/),
+    receiver: textField('only attempts at this receiver').optional(),
+    outcome: choiceField(OUTCOMES, 'only attempts with this outcome').optional(),
   }),
   output: pageShape(AttemptShape, 'Newest first; the last 10,000 are kept.').extend({
     pending: count('Deliveries that wait for their first or next attempt.'),
@@ -31,19 +43,81 @@ export const listDeliveries = operation({
   }),
   answers: { 200: 'A page of attempts, and the state of deliveries now.' },
   example: { query: { limit: '2' } },
-  run: async ({ deliveries, receiverStore }, { input: { limit, after } }) => {
+  run: async (deps, { input: { limit, after, receiver, outcome }, isForPeople }) => {
+    const { deliveries, receiverStore } = deps
+    const isNarrowed = receiver !== undefined || outcome !== undefined
     const [pending, dead, attempts, receivers] = await Promise.all([
       deliveries.countPending(),
       deliveries.countDead(),
-      deliveries.logFrom(after, limit + 1),
+      deliveries.logFrom(after, isNarrowed ? ALL_ATTEMPTS : limit + 1),
       receiverStore.read(),
     ])
-    const page = attempts.slice(0, limit)
-    const next = attempts.length > limit ? page.at(-1)?.entry : undefined
-    const items = page.map(({ attempt }) => attempt)
-    return { pending, dead, receivers: receivers.map(receiverStatus), items, ...(next !== undefined && { next }) }
+    const found = attempts
+      .filter(({ attempt }) => receiver === undefined || attempt.receiver === receiver)
+      .filter(({ attempt }) => outcome === undefined || attempt.outcome === outcome)
+    const { items, next } = pageOfList(found, limit, ({ entry }) => entry)
+    const subjects = isForPeople ? items.map(({ attempt }) => attempt.id) : []
+    return {
+      pending,
+      dead,
+      receivers: receivers.map(receiverStatus),
+      items: items.map(({ attempt }) => attempt),
+      next,
+      carried: await carriedBy(deps, subjects),
+    }
+  },
+  json: ({ pending, dead, receivers, ...page }) => ({ pending, dead, receivers, ...pageJson(page, (item) => item) }),
+  table: ({ pending, dead, receivers, items, carried }) => {
+    const columns = [
+      whole('RECEIVER'),
+      state('STATE'),
+      whole('LAST DELIVERED'),
+      whole('FIRST FAILURE'),
+      prose('LAST ERROR'),
+    ]
+    const rows = receivers.map((one) => [
+      one.receiver,
+      one.state,
+      momentCell(one.lastDeliveredAt),
+      momentCell(one.failingSince),
+      cleanText(one.reason ?? '', 200),
+    ])
+    return [
+      `${countOf(pending, 'delivery waits', 'deliveries wait')}, ${formatCount(dead)} given up in the last 30 days.`,
+      ...(receivers.length === 0 ? [] : [{ columns, rows }]),
+      items.length === 0 ? 'No attempts to deliver.' : attemptsTable(items, carried),
+    ]
   },
 })
+
+/** Attempts with the subject of each message: its first alert, and how many more there are. */
+export function attemptsTable(attempts: readonly AttemptShape[], carried: ReadonlyMap<string, Carried>): Shown {
+  const times = [whole('ANSWER'), whole('TOOK'), prose('WHY'), whole('NEXT')]
+  return {
+    columns: [whole('WHEN'), whole('RECEIVER'), named('MESSAGE'), state('OUTCOME'), number('ATTEMPT'), ...times],
+    rows: attempts.map(({ at, id, receiver, type, outcome, attempt, answer, ms, reason, nextAt }) => [
+      momentCell(at),
+      receiver,
+      subjectCell(type, carried.get(id)),
+      outcome,
+      String(attempt),
+      String(answer ?? ''),
+      ms === null ? '' : formatSeconds(ms),
+      cleanText(reason, 300),
+      momentCell(nextAt),
+    ]),
+  }
+}
+
+/** A digest is of many accounts: none is named first. */
+function subjectCell(type: string, { first, count }: Carried = { first: undefined, count: 0 }): Cell {
+  if (first === undefined) return type
+  if (type === 'alert.digest') return `digest, ${countOf(count, 'alert')}`
+  const { account, level, status } = first
+  const others = count === 1 ? '' : ` and ${formatCount(count - 1)} more`
+  const text = `${accountText({ hubId: null, ...account })}: ${status === 'resolved' ? 'resolved' : level}, ${alertTitle(first)}${others}`
+  return account === undefined ? text : { text, href: `/accounts/${account.hubId}` }
+}
 
 export const replayDeliveries = operation({
   id: 'replayDeliveries',

@@ -1,5 +1,5 @@
 import type { Alert } from '../alerts/alert.ts'
-import type { Deliveries, DeliveryHead, LoggedAttempt } from '../delivery/deliveries.ts'
+import type { Deliveries, DeliveryHead } from '../delivery/deliveries.ts'
 import type { AttemptOutcome } from '../delivery/receiver.ts'
 import { listRefused, type ReceiverHealth } from '../delivery/receiver-health.ts'
 import type { ShownMessage } from '../delivery/receivers/receiver-kind.ts'
@@ -11,34 +11,10 @@ import { formatTime, iso } from '../text/format-time.ts'
 import { readTransitions } from './alert-log.ts'
 import type { ReceiverShape, ReceiverTestShape } from './shapes/delivery.ts'
 
-/** The subject of a delivery: the first of its alerts, and the number of the others. */
+/** The subject of a delivery: the first of its alerts, while that is kept, and the number of all. */
 export interface Carried {
-  alerts: Alert[]
-  more: number
-}
-
-export interface AttemptFilter {
-  receiver?: string | undefined
-  outcome?: string | undefined
-}
-
-/** Attempts that the log keeps at most. */
-const ALL_ATTEMPTS = 10_000
-/** Named of each delivery. */
-const MOST_NAMED = 3
-
-/** The newest attempts that fit. */
-export async function findAttempts(
-  deliveries: Deliveries,
-  { receiver, outcome }: AttemptFilter,
-  most: number,
-): Promise<LoggedAttempt[]> {
-  const isNarrowed = receiver !== undefined || outcome !== undefined
-  const log = await deliveries.log(isNarrowed ? ALL_ATTEMPTS : most)
-  return log
-    .filter((one) => receiver === undefined || one.receiver === receiver)
-    .filter((one) => outcome === undefined || one.outcome === outcome)
-    .slice(0, most)
+  first: Alert | undefined
+  count: number
 }
 
 /** Subjects of deliveries by their ids. A delivery without transitions is a test. */
@@ -48,13 +24,15 @@ export async function carriedBy(
 ): Promise<Map<string, Carried>> {
   const heads = await Promise.all([...new Set(ids)].map((id) => deps.deliveries.head(id)))
   const known = heads.filter((head): head is DeliveryHead => head !== undefined)
-  const named = known.flatMap(({ shown }) => shown.slice(0, MOST_NAMED))
-  const alerts = await readTransitions(deps, named)
+  const alerts = await readTransitions(
+    deps,
+    known.flatMap(({ shown }) => shown.slice(0, 1)),
+  )
   return new Map(
-    known.map(({ id, shown }) => {
-      const first = shown.slice(0, MOST_NAMED).flatMap((ref) => alerts.get(ref) ?? [])
-      return [id, { alerts: first, more: shown.length - first.length }]
-    }),
+    known.map(({ id, shown: [first, ...others] }) => [
+      id,
+      { first: first === undefined ? undefined : alerts.get(first), count: others.length + 1 },
+    ]),
   )
 }
 

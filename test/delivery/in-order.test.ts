@@ -61,7 +61,7 @@ test.each(['retry', 'dead'] as const)(
     await one.expectBalance({ deliveries: outcome === 'dead' ? 1 : 2, dead: outcome === 'dead' ? 1 : 0 })
     // An attempt that fails may have arrived.
     expect(await attempt(one, over, 'retry', ENDED)).toEqual([['a-2', ['a-1']]])
-    expect(await one.deliveries.replay({ ids: [firing] }, ENDED)).toBe(0)
+    expect(await one.deliveries.replay({ since: 0, receiver: undefined }, ENDED)).toBe(0)
     expect(await one.deliveries.begin(firing, ENDED)).toBeUndefined()
     expect(await one.deliveries.countDead()).toBe(0)
     await one.expectBalance({ deliveries: 1, dead: 0 })

@@ -112,14 +112,7 @@ describe('reading it', () => {
     for (const query of ['who=a&who=b', 'action=none', 'after=1', 'after=1-1.x%0a', 'since=soon', 'limit=0', 'x=1']) {
       expect((await world.get(`/api/v1/audit?${query}`)).status, query).toBe(400)
     }
-    for (const query of [
-      'who=a&who=b',
-      'since=1d&since=2d',
-      'action=none',
-      'account=acme',
-      'after=x',
-      `who=${'x'.repeat(101)}`,
-    ]) {
+    for (const query of ['who=a&who=b', 'since=1d&since=2d', 'action=none', 'after=x', `who=${'x'.repeat(101)}`]) {
       expect((await world.get(`/audit?${query}`)).status, query).toBe(400)
     }
     const most = '999999999999999-9999999999999999999'
@@ -264,7 +257,7 @@ describe('what a request is asked to do', () => {
       ['/silences/new', 'account=7&for=1h&comment=x'],
       ['/silences/s-1/end', ''],
       ['/deliveries/replay', 'since=30d'],
-      ['/deliveries/test', 'receiver=ops-hook'],
+      ['/deliveries/test', 'name=ops-hook'],
     ] as const) {
       await send(path, body)
     }

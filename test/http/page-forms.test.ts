@@ -20,8 +20,8 @@ const ACTIONS = [
   ['/silences/new', 'account=1001&for=1h&comment=x'],
   ['/silences/s-23456/end', ''],
   ['/deliveries/replay', 'since=30d'],
-  ['/deliveries/replay', 'delivery=d-dead'],
-  ['/deliveries/test', 'receiver=ops-hook'],
+  ['/deliveries/replay', 'since=30d&receiver=ops-hook'],
+  ['/deliveries/test', 'name=ops-hook'],
   ['/accounts/1001/poll', ''],
   ['/accounts/1001/refresh', ''],
   ['/accounts/1001/contact', 'contact=eve@evil.example'],
@@ -84,9 +84,9 @@ describe('a form of a page', () => {
   test('takes a token with the scope write: others see no button, and get a plain page that says so', async () => {
     const world = await badDay(redis)
     const { see, send } = await world.signedIn(await world.addToken('reader', 'read'))
-    for (const path of ['/alerts', '/deliveries', '/', '/accounts/1001']) {
+    for (const path of ['/alerts', '/silences', '/deliveries', '/', '/accounts/1001']) {
       expect((await see(path)).text).not.toMatch(
-        /Acknowledge<|>Silence<|Replay|End now|Send a test|Poll now|Uninstall|signature=/,
+        /Acknowledge<|>Silence<|Replay|Retry|End now|Send a test|Poll now|Uninstall|signature=/,
       )
     }
     for (const path of ['/silences/new', '/accounts/1001/uninstall']) expect((await see(path)).status).toBe(403)
@@ -300,21 +300,36 @@ test('alerts are found by account, kind and state, and paged without gaps', asyn
   expect(seen).toHaveLength(124)
 })
 
-test('deliveries are narrowed by receiver and outcome, and each names its alerts', async () => {
-  const { get } = await badDay(redis)
+test('attempts to deliver are narrowed by receiver and outcome, and each names its alert; a receiver is tried again alone', async () => {
+  const world = await badDay(redis)
+  const { get, deps } = world
   const { text } = await get('/deliveries')
-  expect(text).toMatch(/href="\/accounts\/1001">acme\.example\.com<\/a>.*critical: custom properties/s)
-  // A line each: what explains it is folded.
-  const [table = ''] = /<table aria-label="Deliveries that were given up">.*?<\/table>/s.exec(text) ?? []
-  expect(table.match(/<details><summary[^>]*>1 attempt failed/g)).toHaveLength(2)
-  expect(table.replace(/<details>.*?<\/details>/gs, '')).not.toContain('answered 500')
-  expect(table).toMatch(/<details>.*?Reason: answered 500.*?<\/details>/s)
-  const rows = async (query: string) =>
-    ((await get(`/deliveries${query}`)).text.split('id="attempts"')[1] ?? '').match(/title="d-[\w-]+"/g)
-  expect(await rows('?receiver=ops-hook')).toEqual(['title="d-dead"'])
-  expect(await rows('?outcome=retry&receiver=')).toEqual(['title="d-waits"'])
-  expect(await rows('?outcome=delivered')).toBeNull()
+  expect(text).toMatch(/1 delivery waits, 2 given up/)
+  expect(text).toMatch(/href="\/accounts\/1001">acme\.example\.com: critical, custom properties/)
+  const receivers = async (query: string) =>
+    (await get(`/deliveries${query}`)).text
+      .split('<table')
+      .at(-1)
+      ?.match(/(?<=data-label="Receiver"><div><span class="whole">)[\w-]+/gi)
+  expect(await receivers('')).toEqual(['ops-mail', 'ops-hook', 'ops-mail'])
+  expect(await receivers('?receiver=ops-hook')).toEqual(['ops-hook'])
+  expect(await receivers('?outcome=retry&receiver=')).toEqual(['ops-mail'])
+  expect((await get('/deliveries?outcome=delivered')).text).toContain('No attempts to deliver.')
   expect((await get('/deliveries?outcome=lost')).status).toBe(400)
+  const { send } = await world.signedIn()
+  const retry = async (receiver: string) =>
+    (await send('/deliveries/replay', `since=30d&receiver=${receiver}`)).headers.location
+  expect(await retry('ops-hook')).toBe('/deliveries?done=replayed&count=1')
+  expect(await deps.deliveries.countDead()).toBe(1)
+  expect((await send('/deliveries/replay', 'since=soon')).text).toContain('since: must be a time like')
+})
+
+test('what alerts did is a page, found by the domain of an account', async () => {
+  const { get } = await badDay(redis)
+  const { text } = await get('/alerts/log?since=7d&account=acme.example.com')
+  expect(text).toContain('<h1>Alert log</h1>')
+  expect(text).toContain('name="account" value="acme.example.com"')
+  expect((await get('/alerts/log?account=nobody.example.com')).status).toBe(404)
 })
 
 test('the token of a form is good for one session and one key', () => {

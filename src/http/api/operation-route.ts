@@ -2,7 +2,6 @@ import { PassThrough, Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
 import type { ZodTypeProvider } from 'fastify-type-provider-zod'
 import * as z from 'zod'
-import { findAccount } from '../../accounts/search/directory.ts'
 import type { OperationDeps } from '../../operations/deps.ts'
 import { type Field, fieldsOf, sentence } from '../../operations/fields.ts'
 import { type Call, Lines, type Onlooker, type Operation } from '../../operations/operation.ts'
@@ -15,6 +14,7 @@ import { Problem } from '../problem.ts'
 import { ProblemShape } from '../problem-shape.ts'
 import { parseHubId } from '../query.ts'
 import { requireRedis } from '../redis-away.ts'
+import { hubIdNamed } from '../search-accounts.ts'
 
 /** Statuses of every operation: no admin token, one without the scope, Redis away, a fault of ours. */
 const ALWAYS = [401, 403, 500, 503]
@@ -103,24 +103,6 @@ async function readAccounts(fields: readonly Field[], deps: OperationDeps, reque
       if (!names.some((one) => typeof one === 'string')) continue
       const found = await Promise.all(names.map((one) => (typeof one === 'string' ? hubIdNamed(one, deps) : one)))
       place[name] = Array.isArray(given) || found.length > 1 ? found : found[0]
-    }
-  }
-}
-
-async function hubIdNamed(name: string, { directory }: Pick<OperationDeps, 'directory'>): Promise<string> {
-  const text = name.trim().toLowerCase()
-  // A number that can be no hub id is refused with the other fields.
-  if (/^\d+$/.test(text)) return text
-  const found = await findAccount(directory, text)
-  switch (found.is) {
-    case 'found':
-      return String(found.hubId)
-    case 'several':
-      throw new Refusal('ambiguous', `accounts ${found.hubIds.join(', ')} have this domain: give a hub id`)
-    default: {
-      const hint =
-        found.near.length === 0 ? 'plimsoll accounts list shows all' : `did you mean ${found.near.join(' or ')}?`
-      throw new Refusal('unknown', `there is no account ${text.slice(0, 100)}`, { hint })
     }
   }
 }

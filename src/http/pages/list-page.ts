@@ -1,9 +1,11 @@
 import type { FastifyRequest } from 'fastify'
+import type * as z from 'zod'
 import { type Field, fieldsOf } from '../../operations/fields.ts'
 import type { Operation } from '../../operations/operation.ts'
 import { type Column, known } from '../../text/columns.ts'
 import { type Html, html } from '../../text/html.ts'
 import { type Cell, type Shown, textOfCell } from '../../text/shown.ts'
+import { tokenOfWriter } from '../access/forms.ts'
 import { runForPage } from '../run-for-page.ts'
 import type { WebDeps } from '../web-deps.ts'
 import type { OperatorPage } from './page.ts'
@@ -11,18 +13,27 @@ import { badge } from './parts/cells.ts'
 import { withQuery } from './parts/forms.ts'
 import { factList, htmlTable, nothing } from './parts/tables.ts'
 
-export interface ListPage {
-  operation: Operation
+export interface ListPage<I extends z.ZodObject = z.ZodObject, V = unknown> {
+  operation: Operation<I, V>
   at: OperatorPage['at']
   path: string
   title: string
   /** Values of fields that the query leaves out. */
   defaults?: Readonly<Record<string, string>>
+  /** For readers who may change something, above the list. */
+  above?(value: V, token: string): Html
+  /** The same for each row of its first table. */
+  toDo?(value: V, token: string): readonly Html[]
+}
+
+/** Forgets the types of the operation, once its forms are checked against them. */
+export function listPage<I extends z.ZodObject, V>(page: ListPage<I, V>): ListPage {
+  return page as unknown as ListPage
 }
 
 /** A list as a page, made of its operation: the fields as a form, its table, the way to the next page. */
 export async function showList(
-  { operation, at, path, title, defaults = {} }: ListPage,
+  { operation, at, path, title, defaults = {}, above, toDo }: ListPage,
   deps: WebDeps,
   request: FastifyRequest,
 ): Promise<OperatorPage> {
@@ -31,10 +42,14 @@ export async function showList(
   const { next } = (value ?? {}) as { next?: string }
   const notes = operation.notes?.(value) ?? []
   const parts = operation.table?.(value, call) ?? []
-  const body = html`${searchForm(path, operation, query)}
+  const token = tokenOfWriter(request)
+  const forms = token === undefined ? undefined : toDo?.(value, token)
+  const first = parts.findIndex(isTable)
+  const body = html`${token === undefined ? undefined : above?.(value, token)}
+${searchForm(path, operation, query)}
 <div data-live="list">
 ${notes.map((note) => html`<p class="soft">${note}</p>`)}
-${parts.map((part) => htmlOf(title, part, parts.length === 1))}
+${parts.map((part, n) => htmlOf(title, part, parts.length === 1, n === first ? forms : undefined))}
 </div>
 ${pager(path, query, next)}`
   return { at, title, body }
@@ -90,17 +105,38 @@ function inputOf({ name, kind, choices, description, meta }: Field, query: Query
   return html`<label>${label} <input name="${called}" value="${value}" maxlength="200" autocomplete="off" title="${description}"></label>\n`
 }
 
-/** `isAll`: a sentence that is all there is stands in place of a table. */
-export function htmlOf(caption: string, part: Shown, isAll = false): Html {
+function isTable(part: Shown): boolean {
+  return typeof part === 'object' && 'columns' in part
+}
+
+/** `isAll`: a sentence that is all there is stands in place of a table. `forms`: one for each row of a table. */
+export function htmlOf(caption: string, part: Shown, isAll = false, forms?: readonly Html[]): Html {
   if (part === '') return html``
   if (typeof part === 'string') return isAll ? nothing(part) : html`<p>${part}</p>\n`
   if ('facts' in part) return factList(part.facts.filter(([, value]) => value !== ''))
   const { columns, rows } = part
+  const shown = shownColumns(columns)
   return htmlTable(
     caption,
-    columns.map((column) => ({ title: headingOf(column), number: known(column).isNumber === true })),
-    rows.map((row) => columns.map((column, n) => htmlCell(column, row[n] ?? ''))),
+    [
+      ...shown.map(({ column }) => ({ title: headingOf(column), number: known(column).isNumber === true })),
+      forms !== undefined && 'To do',
+    ],
+    rows.map((row, n) => [
+      ...shown.map(({ column, place }) => htmlCell(column, row[place] ?? '')),
+      forms !== undefined && (forms[n] ?? ''),
+    ]),
   )
+}
+
+const MOST_COLUMNS = 9
+
+/** The columns that a page has room for: without the last spare ones. */
+function shownColumns(columns: readonly Column[]): { column: Column; place: number }[] {
+  const placed = columns.map((column, place) => ({ column, place }))
+  const spare = placed.filter(({ column }) => known(column).isSpare === true)
+  const most = Math.max(0, spare.length - Math.max(0, columns.length - MOST_COLUMNS))
+  return placed.filter((one) => !spare.slice(most).includes(one))
 }
 
 /** `HUB ID` as a page has it: `Hub id`. */
@@ -119,6 +155,7 @@ const LOOK: Readonly<Record<string, string>> = {
   retry: 'warning',
   failing: 'warning',
   ok: 'good',
+  delivers: 'good',
   delivered: 'good',
   active: 'good',
 }

@@ -1,8 +1,9 @@
 import type { FastifyInstance } from 'fastify'
-import { listAudit } from '../../operations/audit.ts'
-import { listChanges, listUpcoming } from '../../operations/installation.ts'
-import type { Operation } from '../../operations/operation.ts'
+import { replayDeliveries } from '../../operations/deliveries.ts'
+import { testReceiver } from '../../operations/receivers.ts'
+import { endSilence } from '../../operations/silences.ts'
 import { acceptOwnForms } from '../access/forms.ts'
+import { requireRedis } from '../redis-away.ts'
 import { pathOfNamed } from '../search-accounts.ts'
 import type { WebDeps } from '../web-deps.ts'
 import { confirmUninstall, contactByForm, pollByForm, refreshByForm, uninstallByForm } from './account/account-forms.ts'
@@ -12,10 +13,11 @@ import { showAccounts } from './accounts.ts'
 import { acknowledgeByForm, showAlertPage, unacknowledgeByForm } from './alerts/alert-page.ts'
 import { showAlerts } from './alerts/alerts-page.ts'
 import { actOnSelected } from './alerts/selection.ts'
-import { endSilenceByForm, showSilenceForm, silenceByForm } from './alerts/silence-form.ts'
-import { replayByForm, showDeliveries, testReceiverByForm } from './deliveries.ts'
+import { showSilenceForm, silenceByForm } from './alerts/silence-form.ts'
 import { showFleet } from './fleet/fleet-page.ts'
-import { type ListPage, showList } from './list-page.ts'
+import { showList } from './list-page.ts'
+import { LISTS } from './lists.ts'
+import { operationForm } from './operation-form.ts'
 import { type DoForm, type ShowPage, showOperatorPage } from './page.ts'
 import { noteOnce } from './parts/forms.ts'
 import { verdictReader } from './verdict-line.ts'
@@ -30,27 +32,7 @@ const PAGES: Readonly<Record<string, ShowPage>> = {
   '/alerts': showAlerts,
   '/alerts/:id': showAlertPage,
   '/silences/new': showSilenceForm,
-  '/deliveries': showDeliveries,
 }
-
-/** Lists that are made of their operations alone. */
-const LISTS: readonly ListPage[] = [
-  { operation: listUpcoming as unknown as Operation, at: '/upcoming', path: '/upcoming', title: 'Upcoming' },
-  {
-    operation: listChanges as unknown as Operation,
-    at: '/changes',
-    path: '/changes',
-    title: 'Changes',
-    defaults: { since: '24h' },
-  },
-  {
-    operation: listAudit as unknown as Operation,
-    at: '/audit',
-    path: '/audit',
-    title: 'Audit',
-    defaults: { since: '7d' },
-  },
-]
 
 /** Forms of the pages: the same actions as in the API and on the command line. */
 const FORMS: Readonly<Record<string, DoForm>> = {
@@ -62,9 +44,18 @@ const FORMS: Readonly<Record<string, DoForm>> = {
   '/alerts/:id/unacknowledge': unacknowledgeByForm,
   '/alerts/selected': actOnSelected,
   '/silences/new': silenceByForm,
-  '/silences/:id/end': endSilenceByForm,
-  '/deliveries/replay': replayByForm,
-  '/deliveries/test': testReceiverByForm,
+  '/silences/:id/end': operationForm(
+    endSilence,
+    ({ outcome }) => `/silences?done=${outcome === 'over' ? 'over' : 'unsilenced'}`,
+  ),
+  '/deliveries/replay': operationForm(
+    replayDeliveries,
+    ({ replayed }) => `/deliveries?done=replayed&count=${replayed}`,
+  ),
+  '/deliveries/test': operationForm(
+    testReceiver,
+    ({ tested }) => `/deliveries?done=${tested.outcome.outcome === 'delivered' ? 'tested' : 'test-failed'}`,
+  ),
 }
 
 export function servePages(app: FastifyInstance, deps: WebDeps): void {
@@ -80,6 +71,7 @@ export function servePages(app: FastifyInstance, deps: WebDeps): void {
     acceptOwnForms(scope, deps.publicUrl)
     for (const [path, act] of Object.entries(FORMS)) {
       scope.post(path, async (request, reply) => {
+        await requireRedis(deps.store)
         const done = await act(deps, request)
         verdicts.forget()
         // Back to a page of ours, which shows the outcome.

@@ -45,6 +45,8 @@ beforeAll(async () => {
     'alerts none': '/alerts?level=critical&account=nobody',
     alert: (await story.getAttribute('href')) ?? '',
     silence: '/silences/new?account=1001&level=critical',
+    silences: '/silences',
+    'alert log': '/alerts/log',
     upcoming: '/upcoming',
     changes: '/changes?since=7d',
     deliveries: '/deliveries',

@@ -56,7 +56,7 @@ test('an alert is acknowledged, silenced, unsilenced and a delivery replayed, al
   await page.getByRole('radio', { name: '24 hours' }).focus()
   await page.keyboard.press('Space')
   await press(page, page.getByRole('button', { name: 'Silence', exact: true }))
-  await page.waitForURL(/\/alerts\?done=silenced#s-/)
+  await page.waitForURL(/\/silences\?done=silenced/)
   const [silence] = await world.silences.active(world.clock.now())
   expect(silence).toMatchObject({
     author: 'config',
@@ -69,7 +69,7 @@ test('an alert is acknowledged, silenced, unsilenced and a delivery replayed, al
   expect(await world.silences.active(world.clock.now())).toEqual([])
 
   await pages.visit('/deliveries')
-  await press(page, page.getByRole('button', { name: 'Replay d-dead to ops-hook' }))
+  await press(page, page.getByRole('button', { name: 'Retry what ops-hook did not get' }))
   await page.waitForURL(/done=replayed/)
   expect(await page.getByRole('status').first().textContent()).toBe('1 delivery on the way again.')
   expect(await world.deps.deliveries.head('d-dead')).toMatchObject({ state: 'pending' })

@@ -19,7 +19,7 @@ import type { WebDeps } from '../../web-deps.ts'
 import type { OperatorPage } from '../page.ts'
 import { reconnectField } from '../parts/alert-links.ts'
 import { accountTitle, when } from '../parts/cells.ts'
-import { notificationTable } from '../parts/sent.ts'
+import { notificationTable } from '../parts/notifications.ts'
 import { factList, htmlTable, nothing } from '../parts/tables.ts'
 import {
   type AccountSeries,

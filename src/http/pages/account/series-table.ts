@@ -118,7 +118,7 @@ function alertOf({ state, open, isOld, current }: Row, now: number): Html {
   const age = isOld ? html` <span class="is-warning">read ${when(current?.measuredAt ?? null, now)}</span>` : undefined
   if (open === undefined) return html`${stateOf(state, isOld)}${age}`
   const { silencedBy, since } = open
-  const held = silencedBy === undefined ? html`acknowledged` : html`<a href="/alerts#${silencedBy}">silenced</a>`
+  const held = silencedBy === undefined ? html`acknowledged` : html`<a href="/silences">silenced</a>`
   const isHeld = isHandled(open)
   return html`<a href="${alertPath(open)}">${isHeld ? badge('off', STATE_WORDS[state]) : stateOf(state)}</a> ${isHeld ? held : when(since, now)}${age}`
 }

@@ -29,7 +29,7 @@ import { alertPath, reconnectField } from '../parts/alert-links.ts'
 import { acknowledgedText } from '../parts/alert-lists.ts'
 import { accountLink, badge, levelBadge, when } from '../parts/cells.ts'
 import type { Done } from '../parts/forms.ts'
-import { notificationTable } from '../parts/sent.ts'
+import { notificationTable } from '../parts/notifications.ts'
 import { htmlTable } from '../parts/tables.ts'
 import { alertNow } from './alert-now.ts'
 
@@ -128,7 +128,7 @@ function facts(alert: OpenAlert, described: DescribedAlert, { why, rule, repeatF
 ${rows.map(({ name, value }) => html`<div${name === 'To do' ? html` class="across"` : undefined}><dt>${name}</dt><dd>${value}</dd></div>\n`)}
 <div><dt>Rule</dt><dd>${rule ?? cleanText(alert.rule)}</dd></div>
 <div><dt>Acknowledged</dt><dd>${acknowledgedText(alert, now)}</dd></div>
-<div><dt>Silenced</dt><dd>${silencedBy === undefined ? 'no' : html`by <a href="/alerts#${silencedBy}">${silencedBy}</a>`}</dd></div>
+<div><dt>Silenced</dt><dd>${silencedBy === undefined ? 'no' : html`by <a href="/silences">${silencedBy}</a>`}</dd></div>
 ${repeats(alert, repeatFrom, now)}<div><dt>Alert</dt><dd><code>${alert.id.replace(/-\d+$/, '')}</code></dd></div>
 ${why === undefined ? undefined : html`<div class="across"><dt>Why</dt><dd>${why}</dd></div>`}
 </dl>`

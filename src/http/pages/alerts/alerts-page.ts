@@ -1,8 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import * as z from 'zod'
 import type { AlertLevel } from '../../../alerts/alert.ts'
-import { isInForce } from '../../../alerts/silence.ts'
-import { cleanText } from '../../../text/clean-text.ts'
 import { formatCount } from '../../../text/format-number.ts'
 import { type Html, html } from '../../../text/html.ts'
 import {
@@ -15,16 +13,14 @@ import {
   readPlace,
 } from '../../../views/find-alerts.ts'
 import type { AccountAlertsShape } from '../../../views/shapes/alert.ts'
-import { type SilenceView, silenceViews } from '../../../views/silenced.ts'
 import { formTokenField, tokenOfWriter } from '../../access/forms.ts'
 import { check, oneOf } from '../../query.ts'
 import type { WebDeps } from '../../web-deps.ts'
 import type { OperatorPage } from '../page.ts'
 import { reconnectUrl } from '../parts/alert-links.ts'
 import { accountAlerts } from '../parts/alert-lists.ts'
-import { when } from '../parts/cells.ts'
 import { choice, type FilterValues, hidden, select, withQuery } from '../parts/forms.ts'
-import { htmlTable, nothing } from '../parts/tables.ts'
+import { nothing } from '../parts/tables.ts'
 import { SILENCE_LENGTHS } from './silence-fields.ts'
 
 const ACCOUNTS_A_PAGE = 50
@@ -45,24 +41,19 @@ const ALERT_QUERY = z.object({
 })
 type AlertQuery = z.output<typeof ALERT_QUERY>
 
-/** Open alerts, and silences. */
+/** Open alerts. */
 export async function showAlerts(deps: WebDeps, request: FastifyRequest): Promise<OperatorPage> {
   const query = check(ALERT_QUERY, request.query)
   const now = deps.clock.now()
-  const current = await deps.silences.current(now)
-  const silences = current.filter((one) => isInForce(one, now))
+  const silences = await deps.silences.active(now)
   const after = query.after === undefined ? undefined : readPlace(query.after)
   const page = { after, accounts: ACCOUNTS_A_PAGE, alerts: ALERTS_A_PAGE, ofAccount: ALERTS_A_PAGE }
-  const [{ counts, accounts, next }, views] = await Promise.all([
-    findAlerts(deps, { ...query, silences }, page, now),
-    silenceViews(deps, current, now),
-  ])
+  const { counts, accounts, next } = await findAlerts(deps, { ...query, silences }, page, now)
   const body = alertsPage({
     counts,
     query,
     accounts,
     next: next === undefined ? undefined : alertPlaceText(next),
-    silences: views,
     token: tokenOfWriter(request),
     reconnect: (hubId) => reconnectUrl(deps, hubId, request),
     now,
@@ -77,15 +68,13 @@ interface AlertsPage {
   query: AlertQuery
   /** Place at which the next page begins. */
   next: string | undefined
-  /** In force, or to begin. */
-  silences: readonly SilenceView[]
   /** Token of the forms, for a reader who may change something. */
   token: string | undefined
   reconnect: (hubId: number) => string
   now: number
 }
 
-function alertsPage({ accounts, counts, query, next, silences, token, reconnect, now }: AlertsPage): Html {
+function alertsPage({ accounts, counts, query, next, token, reconnect, now }: AlertsPage): Html {
   const { after, ...filter } = query
   const isNarrowed = Object.values(query).some((value) => value !== undefined)
   const mayWrite = token !== undefined
@@ -96,9 +85,7 @@ ${filterForm(filter)}
 ${accounts.length === 0 ? nothing(isNarrowed ? 'No matching alerts.' : 'No alert is open.') : token === undefined ? list : selectionForm(list, filter, token)}
 ${pager(filter, after, next)}
 </div>
-<h2 id="silences">Silences</h2>
-${silences.length === 0 ? nothing('None.') : silenceTable(silences, now, token)}
-${token === undefined ? undefined : html`<p><a class="button" href="/silences/new">New silence</a></p>`}`
+<p class="row"><a href="/silences">Silences</a> <a href="/alerts/log">Alert log</a>${token === undefined ? undefined : html` <a class="button" href="/silences/new">New silence</a>`}</p>`
 }
 
 const FOR = {
@@ -147,27 +134,4 @@ function pager(filter: FilterValues, after: string | undefined, next: string | u
   const first = html`<a href="${withQuery('/alerts', filter)}">First page</a>`
   const following = html`<a href="${withQuery('/alerts', { ...filter, after: next })}" rel="next">Next page</a>`
   return html`<nav class="row" aria-label="Pages">${after === undefined ? undefined : first}${next === undefined ? undefined : following}</nav>`
-}
-
-/** `token`: of the forms that end a silence, for a reader who may. */
-function silenceTable(silences: readonly SilenceView[], now: number, token?: string): Html {
-  const mayEnd = token !== undefined
-  return htmlTable(
-    'Silences',
-    ['Silence', 'What', 'Why', 'By', 'Starts', 'Ends', { title: 'Open alerts', number: true }, mayEnd && 'To do'],
-    silences.map(({ id, matchers, comment, author, startsAt, endsAt, openAlerts }) => [
-      html`<code id="${id}" class="whole">${id}</code>`,
-      cleanText(matchers.map(({ name, value }) => `${name}=${value}`).join(' '), 300),
-      cleanText(comment, 500),
-      cleanText(author),
-      when(startsAt, now),
-      when(endsAt, now),
-      String(openAlerts),
-      mayEnd && endNow(id, token),
-    ]),
-  )
-}
-
-function endNow(id: string, token: string): Html {
-  return html`<form method="post" action="/silences/${id}/end">${formTokenField(token)}<button class="small">End now<span class="unseen"> ${id}</span></button></form>`
 }

@@ -39,16 +39,9 @@ export async function silenceByForm(deps: WebDeps, request: FastifyRequest): Pro
   }
   const checked = checkForm(form, request.caller, tags, deps.clock.now())
   if (!checked.ok) return { ...(await formPage(deps, request, form, checked.faults)), status: 400 }
-  const { id, matchers } = await deps.actions.silence(checked.silence, whoOf(request))
+  const { matchers } = await deps.actions.silence(checked.silence, whoOf(request))
   const unknown = await unknownAccounts(deps, matchers)
-  return `/alerts?done=${unknown.length === 0 ? 'silenced' : 'silenced-unknown'}#${id}`
-}
-
-export async function endSilenceByForm({ actions }: WebDeps, request: FastifyRequest): Promise<string> {
-  const { id } = request.params as { id: string }
-  const ended = await actions.unsilence(id, whoOf(request))
-  if (ended.is === 'unknown') throw new Problem(404, `There is no silence ${id.slice(0, 40)}.`)
-  return `/alerts?done=${ended.is === 'over' ? 'over' : 'unsilenced'}#silences`
+  return `/silences?done=${unknown.length === 0 ? 'silenced' : 'silenced-unknown'}`
 }
 
 async function formPage(

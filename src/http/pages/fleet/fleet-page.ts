@@ -3,6 +3,7 @@ import type { OpenAlert } from '../../../alerts/open-alerts.ts'
 import { seriesName } from '../../../alerts/series-name.ts'
 import { type FleetStatus, readFleet } from '../../../checks/fleet-status.ts'
 import type { FleetVerdict } from '../../../checks/verdict.ts'
+import { attemptsTable } from '../../../operations/deliveries.ts'
 import { cleanText } from '../../../text/clean-text.ts'
 import { countOf, formatCount, formatDaysLeft } from '../../../text/format-number.ts'
 import { type Html, html } from '../../../text/html.ts'
@@ -11,12 +12,12 @@ import type { DaemonStatus } from '../../../views/fleet-health.ts'
 import { fullText, noneUpcomingText, readUpcoming, type Upcoming } from '../../../views/upcoming.ts'
 import type { WebDeps } from '../../web-deps.ts'
 import { readSparkline } from '../account/account-series.ts'
+import { htmlOf } from '../list-page.ts'
 import type { OperatorPage } from '../page.ts'
 import { reconnectUrl } from '../parts/alert-links.ts'
 import { accountAlerts } from '../parts/alert-lists.ts'
 import { accountLink, badge, fullness, when } from '../parts/cells.ts'
 import { queueTable } from '../parts/queues.ts'
-import { attemptTable } from '../parts/sent.ts'
 import { htmlTable, nothing } from '../parts/tables.ts'
 import { needsAction } from './needs-action.ts'
 import { handledLink, tiles } from './tiles.ts'
@@ -88,7 +89,7 @@ ${alerts}
 ${first.length === 0 ? nothing(noneUpcomingText(upcoming)) : upcomingTable(first)}
 ${upcoming.full.accounts === 0 ? undefined : html`<p><a href="/accounts?sort=nearest">${fullText(upcoming.full.accounts)}</a></p>`}
 <h2>Deliveries</h2>
-${deliveries.newest.length === 0 ? nothing('Nothing has been sent yet.') : attemptTable(deliveries.newest.slice(0, FIRST), now, carried)}
+${deliveries.newest.length === 0 ? nothing('Nothing has been sent yet.') : htmlOf('Newest attempts to deliver', attemptsTable(deliveries.newest.slice(0, FIRST), carried))}
 <div class="beside">
 <section><h2>Queues</h2>
 ${queueTable(queues, now)}</section>

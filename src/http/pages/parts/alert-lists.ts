@@ -115,7 +115,7 @@ export function alertFullness({ usage, limit, percent, level }: OpenAlert): Html
 
 function silenceOf({ silencedBy }: OpenAlert): Html {
   if (silencedBy === undefined) return NONE
-  return html`<a href="/alerts#${silencedBy}" class="whole">${silencedBy}</a>`
+  return html`<a href="/silences" class="whole">${silencedBy}</a>`
 }
 
 export function acknowledgedText({ acknowledged }: OpenAlert, now: number): Html {

@@ -1,0 +1,84 @@
+import type { LoggedAttempt } from '../../../delivery/deliveries.ts'
+import { cleanText } from '../../../text/clean-text.ts'
+import { formatCount, formatPercent } from '../../../text/format-number.ts'
+import { type Html, html } from '../../../text/html.ts'
+import type { Notification, WaitingFor } from '../../../views/notifications.ts'
+import { levelBadge, when } from './cells.ts'
+import { htmlTable, nothing } from './tables.ts'
+
+/** Sent messages, newest first, with their outcomes; `subject`: of the alert, on a page of several alerts. */
+export function notificationTable(sent: readonly (Notification & { subject?: string })[], now: number): Html {
+  if (sent.length === 0) return nothing('No notifications in the last 30 days.')
+  const ofSeveral = sent.some(({ subject }) => subject !== undefined)
+  return htmlTable(
+    'Notifications and their outcome',
+    ['When', ofSeveral && 'What', 'Sent as', 'Outcome', 'Deliveries'],
+    sent.map((one) => [
+      when(one.at, now),
+      ofSeveral && (one.subject ?? ''),
+      sentAs(one),
+      outcomeOf(one, now),
+      deliveriesOf(one, now),
+    ]),
+  )
+}
+
+function sentAs({ alert: { kind, level, reason, percent, usage } }: Notification): Html {
+  const at = percent !== undefined ? formatPercent(percent) : usage === undefined ? '' : formatCount(usage)
+  const what = kind === 'limit-changed' ? html`limit changed` : html`${levelBadge(level)} ${reason}`
+  return html`${what}${at === '' ? '' : ` at ${at}`}`
+}
+
+const OUTCOME: Record<Notification['fate'], string> = {
+  pending: 'in progress',
+  delivered: 'delivered',
+  dead: 'given up',
+  withheld: 'sent to no receiver',
+  unknown: 'no longer known',
+}
+
+function outcomeOf({ fate, why, waiting, attempts }: Notification, now: number): Html {
+  const reason = why === '' ? undefined : html` <span class="soft">${cleanText(why, 300)}</span>`
+  // The line of a receiver names its next attempt.
+  const others = waiting.filter(
+    ({ receiver, where }) => where !== 'delivery' || !attempts.some((one) => one.receiver === receiver),
+  )
+  return html`${OUTCOME[fate]}${reason}${others.map((one) => html`<br>${waitingText(one, now)}`)}`
+}
+
+const PLACE: Record<WaitingFor['where'], string> = {
+  outbox: 'not collected yet',
+  group: 'waits in its group',
+  digest: 'waits in the digest',
+  held: 'held back',
+  delivery: 'waits to be delivered',
+}
+
+function waitingText({ receiver, where, until, because }: WaitingFor, now: number): Html {
+  const whom = receiver === '' ? '' : `${receiver}: `
+  const why = because === undefined ? '' : ` by ${because}`
+  return html`<span class="soft">${whom}${PLACE[where]}${why}${until === null ? undefined : html`, ${when(until, now)}`}</span>`
+}
+
+/** A line for each receiver with its last attempt; the ones before are folded. */
+function deliveriesOf({ attempts }: Notification, now: number): Html {
+  const byReceiver = Map.groupBy(attempts, ({ receiver }) => receiver)
+  return html`${[...byReceiver.values()].map((own) => html`<div>${receiverLine(own, now)}</div>`)}`
+}
+
+function receiverLine(attempts: Notification['attempts'], now: number): Html {
+  const last = attempts.at(-1) as LoggedAttempt
+  const next = last.nextAt === null ? undefined : html`, next attempt ${when(last.nextAt, now)}`
+  const outcome = html`${last.receiver}: ${OUTCOME_WORDS[last.outcome] ?? last.outcome} ${when(last.at, now)}${next}`
+  if (attempts.length === 1) return html`${outcome}${reasonOf(last)}`
+  return html`<details><summary>${outcome}</summary>${attempts.map(
+    (one) =>
+      html`attempt ${one.attempt}: ${OUTCOME_WORDS[one.outcome] ?? one.outcome} ${when(one.at, now)}${reasonOf(one)}<br>`,
+  )}</details>`
+}
+
+const OUTCOME_WORDS: Record<string, string> = { retry: 'failed', dead: 'given up' }
+
+function reasonOf({ reason }: LoggedAttempt): Html | undefined {
+  return reason === '' ? undefined : html` <span class="soft">${cleanText(reason, 200)}</span>`
+}
