@@ -4,15 +4,14 @@ import { NO_CLOCK, startClock, type TickingClock } from '../jobs/clock.ts'
 import { NO_WORKERS, startWorkers, type Workers } from '../jobs/workers.ts'
 import { DueSets, OVERDUE_AFTER_MS } from './accounts/due-sets.ts'
 import { recheckWaiting } from './alerts/sending/read-news.ts'
-import { createAccessTokens } from './app/access-tokens.ts'
-import { accountJobs } from './app/account-jobs.ts'
+import { accountJobs, createAccessTokens } from './app/account-jobs.ts'
 import { openConfigAudit } from './app/config-audit.ts'
 import { processFactsOf } from './app/health.ts'
 import { adminTokenOf, brandOf, httpDeps, type Web } from './app/http.ts'
+import type { AppInput } from './app/input.ts'
 import { type Reloaded, reload, replanInBackground } from './app/reload.ts'
 import { openResources } from './app/resources.ts'
 import { buildServices, type Services } from './app/services.ts'
-import type { AppInput } from './app/stores.ts'
 import { bringUpToDate } from './app/upgrade.ts'
 import { type DataWatch, startDaemonReports, startDataWatch, tendAppendOnlyFile } from './app/watches.ts'
 import { AuditLog } from './audit/audit-log.ts'
@@ -240,7 +239,7 @@ function startWork(daemon: Daemon, accessTokens: AccessTokens): Workers {
     await Promise.all([workers.stop(ms), accessTokens.stop(ms)])
   })
   // Ahead of the workers: none of their jobs is left in its line.
-  lifecycle.onClose('the door to the token endpoint', async () => endpoint.close())
+  lifecycle.onClose('the line of the token endpoint', async () => endpoint.close())
   if (ticks(roles)) daemon.ticks = startClock(queues, config.schedule, clock, log)
   lifecycle.onClose('the clock', async () => daemon.ticks.stop())
   if (roles.has('worker')) replanInBackground(inForce.value)

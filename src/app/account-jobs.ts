@@ -1,15 +1,18 @@
 import { setMaxListeners } from 'node:events'
 import type { PolledOutcome } from '../../jobs/poll-chunk.ts'
 import { pollWanted } from '../../jobs/poll-limits.ts'
-import { refreshOne } from '../../jobs/refresh-tokens.ts'
+import { identifyOne, refreshOne } from '../../jobs/refresh-tokens.ts'
 import type { Account } from '../accounts/account.ts'
 import type { Registry } from '../accounts/registry.ts'
-import type { AuditLog } from '../audit/audit-log.ts'
 import type { Who } from '../audit/audited.ts'
+import type { RefreshedNow } from '../operations/actions.ts'
+import type { Store } from '../redis/connect.ts'
 import { InFlight } from '../runtime/concurrency.ts'
 import { redactUrls } from '../runtime/url-credentials.ts'
 import { formatMoment } from '../text/format-time.ts'
+import { AccessTokens } from '../tokens/access-token.ts'
 import type { RefreshOutcome } from '../tokens/refresh-account.ts'
+import { TokenStore } from '../tokens/token-store.ts'
 import type { Services } from './services.ts'
 
 /** The steps of the daemon's jobs, for a command that wants one account done now. A daemon may run beside it. */
@@ -20,17 +23,20 @@ export interface AccountJobs {
   refresh(hubId: number, generation: number): Promise<RefreshOutcome>
 }
 
+/** Parts of operations beside the services in force. */
+export interface Acting {
+  /** A connection that gives up after two seconds. */
+  pages: Store
+  accessTokens: AccessTokens
+  jobs: AccountJobs
+  stop: AbortSignal
+}
+
 /** Accounts polled at a time, however many are asked for. */
 const POLLS = 32
 /** Another worker may be refreshing the account's tokens just then: that takes a moment. */
 const ATTEMPTS = 4
 const AGAIN_MS = 1_000
-
-/** For a command. It waits for what is under way, and for answers that Redis does not take it would wait for ever. */
-export function accountJobsUntil(services: Services, stop: AbortSignal): AccountJobs {
-  stop.addEventListener('abort', () => services.unstored.end(), { once: true })
-  return accountJobs(() => services, stop)
-}
 
 /** By the services of the moment. `stop` begins nothing new. */
 export function accountJobs(current: () => Services, stop: AbortSignal): AccountJobs {
@@ -60,6 +66,18 @@ export function accountJobs(current: () => Services, stop: AbortSignal): Account
   }
 }
 
+/** Reads for a caller that gives up soon; refreshes as the job does, on the connection that waits. */
+export function createAccessTokens(current: () => Services, pages: Store): AccessTokens {
+  const { keys, vault, clock } = current()
+  return new AccessTokens({
+    tokens: new TokenStore(pages, keys),
+    vault,
+    refresh: (hubId, generation) => refreshOne(current(), hubId, generation),
+    identify: async (hubId) => ((await identifyOne(current(), hubId))?.is === 'later' ? 'later' : 'asked'),
+    clock,
+  })
+}
+
 /** Undefined: everything was read, by us or by a daemon that was faster. */
 export function whyNotRead(
   outcome: PolledOutcome,
@@ -84,23 +102,13 @@ export function whyNotRead(
   }
 }
 
-/** Outcome of refreshing an account's tokens now. */
-export type RefreshedNow =
-  | { is: 'refreshed'; account: Account }
-  | { is: 'unknown' }
-  /** `until`: not before, ms. */
-  | { is: 'gone' | 'held' | 'planned' | 'closed' | 'failed'; why: string; until?: number }
-
 /** Each request is in the audit, whatever its outcome. */
-interface AuditedRequest {
-  registry: Registry
-  audit: AuditLog
-}
+type Noting = Pick<Services, 'registry' | 'audit'>
 
 /** Reads an account's limits now; `reason`: why it was not read, or not all of it. */
 export async function pollNow(
   jobs: Pick<AccountJobs, 'poll'>,
-  { registry, audit }: AuditedRequest,
+  { registry, audit }: Noting,
   hubId: number,
   who: Who,
 ): Promise<{ account: Account | undefined; reason: string | undefined }> {
@@ -113,7 +121,7 @@ export async function pollNow(
 /** At once, unless the account's next attempt is planned after one that failed. */
 export async function refreshNow(
   jobs: Pick<AccountJobs, 'refresh'>,
-  { registry, audit }: AuditedRequest,
+  { registry, audit }: Noting,
   hubId: number,
   who: Who,
 ): Promise<RefreshedNow> {

@@ -3,11 +3,11 @@ import { openInjectedApi } from '../http/local-api.ts'
 import { checkFormat, type FormatReader } from '../redis/format.ts'
 import type { Lifecycle } from '../runtime/lifecycle.ts'
 import { checkKeys, startWriterReports } from '../tokens/vault-keys.ts'
-import { createAccessTokens } from './access-tokens.ts'
-import { accountJobsUntil } from './account-jobs.ts'
+import { accountJobs, createAccessTokens } from './account-jobs.ts'
+import type { AppInput } from './input.ts'
 import { operationDeps } from './operation-deps.ts'
-import { openServices } from './services.ts'
-import type { AppInput } from './stores.ts'
+import { openResources } from './resources.ts'
+import { buildServices } from './services.ts'
 
 interface LocalCaller {
   who: Who
@@ -24,15 +24,23 @@ export async function openLocalApi(
   lifecycle: Lifecycle,
   { who, stop, missingKeys, reader, writer }: LocalCaller,
 ): ReturnType<typeof openInjectedApi> {
-  const services = await openServices(input, lifecycle, 'pages')
-  const { store, keys, vault } = services
+  const services = buildServices(await openResources(input, lifecycle, 'pages'), input.config)
+  lifecycle.onClose('the receivers', () => services.close())
+  const { store, keys, vault, unstored } = services
   await checkFormat(store, keys, reader)
   await checkKeys(store, keys, vault, missingKeys)
   if (writer !== undefined) {
     const reports = await startWriterReports(services, writer)
     lifecycle.onClose('the reports of its key', () => reports.stop())
   }
-  const accessTokens = createAccessTokens(() => services, store)
-  const deps = operationDeps({ pages: store, accessTokens, jobs: accountJobsUntil(services, stop), stop }, services)
-  return openInjectedApi(deps, who)
+  // Answers that Redis does not take would be waited for without end.
+  stop.addEventListener('abort', () => unstored.end(), { once: true })
+  const current = () => services
+  const acting = {
+    pages: store,
+    accessTokens: createAccessTokens(current, store),
+    jobs: accountJobs(current, stop),
+    stop,
+  }
+  return openInjectedApi(operationDeps(acting, services), who)
 }

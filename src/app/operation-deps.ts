@@ -2,27 +2,35 @@ import { readQueueDepths } from '../../jobs/queue-depths.ts'
 import { Directory } from '../accounts/search/directory.ts'
 import type { OperationDeps } from '../operations/deps.ts'
 import type { Logger } from '../runtime/logger.ts'
-import { type Acting, operationActions } from './operation-actions.ts'
-import type { Services } from './services.ts'
-import { historyKeep, ruleSetOf } from './settings.ts'
-import { buildStores } from './stores.ts'
+import { actionsOnAccounts } from './account-actions.ts'
+import type { Acting } from './account-jobs.ts'
+import { actionsOnAlerts } from './alert-actions.ts'
+import { actionsOnKeys } from './key-actions.ts'
+import { planRules } from './plan-rules.ts'
+import { actionsOnReceivers } from './receiver-actions.ts'
+import { failFast, type Services } from './services.ts'
+import { ruleSetOf } from './settings.ts'
 
 /** Services of operations: they read on the connection that gives up, and act as jobs do on the one that waits. */
 export function operationDeps(acting: Acting, services: Services): OperationDeps & { log: Logger } {
-  const { config, metrics, queues } = services
+  const { config, queues, keys, place, clock } = services
   const { pages, stop } = acting
-  const failFast = { ...services, ...buildStores({ ...services, store: pages }, config) }
+  const failing = failFast(services, pages)
   return {
-    ...failFast,
-    metrics,
+    ...failing,
     stop,
-    directory: new Directory(pages, services.keys),
+    directory: new Directory(pages, keys),
     tags: config.tags,
     receivers: Object.keys(config.receivers),
     explain: ruleSetOf(config),
-    historyKeep: historyKeep(config),
     publicUrl: config.http.publicUrl,
     queueDepths: () => readQueueDepths(queues, pages),
-    actions: operationActions(acting, services, failFast),
+    actions: {
+      ...actionsOnAccounts(acting, services, failing),
+      ...actionsOnAlerts(failing),
+      ...actionsOnKeys(services, failing),
+      ...actionsOnReceivers(failing, stop),
+      planRules: (text, name) => planRules(place, clock, { text, name }),
+    },
   }
 }

@@ -9,26 +9,36 @@ import { Movement } from '../heartbeat/movement.ts'
 import { LIMITS_ENDPOINTS } from '../limits/reports/all-reports.ts'
 import { type ConfiguredClient, createProviderClient } from '../provider/client.ts'
 import { CALL_CLASSES, type ObservedCall, TOKEN_ENDPOINTS } from '../provider/observed-call.ts'
-import { connectRedis, type Purpose } from '../redis/connect.ts'
+import { connectRedis, type Purpose, type RedisAddress, type Store } from '../redis/connect.ts'
+import { createKeys, type Keys } from '../redis/keys.ts'
 import { endpointText } from '../redis/steps.ts'
 import { ClockWatch } from '../runtime/clock.ts'
 import { atInterval, InFlight } from '../runtime/concurrency.ts'
-import type { Lifecycle } from '../runtime/lifecycle.ts'
-import { ShutdownBudget } from '../runtime/lifecycle.ts'
+import { type Lifecycle, ShutdownBudget } from '../runtime/lifecycle.ts'
+import type { Logger } from '../runtime/logger.ts'
 import { createMetrics, type Metrics } from '../runtime/metrics.ts'
+import { showTimesIn } from '../text/format-time.ts'
 import { ENDPOINT_SETTINGS } from '../tokens/endpoint/state.ts'
 import { TokenEndpoint } from '../tokens/endpoint/token-endpoint.ts'
 import { sealAnswers } from '../tokens/sealed-answers.ts'
 import { storeGrantsInHand } from '../tokens/store-tokens.ts'
 import { TokenStore } from '../tokens/token-store.ts'
 import { Unstored } from '../tokens/unstored.ts'
-import type { VaultKey } from '../tokens/vault.ts'
+import { createVault, type Vault, type VaultKey } from '../tokens/vault.ts'
+import { checkNothingIsSealed, ownKeyFile } from '../tokens/vault-keys.ts'
 import { fleetAnnouncements } from './announcers.ts'
+import { encryptionKeys, lacksOwnKey } from './data-folder.ts'
+import type { AppInput } from './input.ts'
+import { openRedis } from './open-redis.ts'
 import { providerOptions } from './settings.ts'
-import { type AppInput, openStoreResources, type StoreResources } from './stores.ts'
 
 /** Parts that are opened once and live until the process ends, through any reload. */
-export interface Resources extends StoreResources {
+export interface Resources extends Omit<AppInput, 'config'> {
+  lifecycle: Lifecycle
+  address: RedisAddress
+  store: Store
+  keys: Keys
+  vault: Vault
   provider: ConfiguredClient
   queues: Queues
   metrics: Metrics
@@ -43,7 +53,7 @@ export interface Resources extends StoreResources {
   clockWatch: ClockWatch
   turns: Turns
   movement: Movement
-  /** The door to the provider's token endpoint. The caller closes it, ahead of those that may stand in its line. */
+  /** The door to the provider's token endpoint. Closed before work that may stand in its line. */
   endpoint: TokenEndpoint
   /** Takes another config over, at once. */
   follow(config: Config, vaultKeys: readonly VaultKey[]): void
@@ -58,40 +68,48 @@ const ANSWER_STOP_MS = 1_000
 const HAND_OVER_EVERY_MS = 10_000
 const HAND_OVER_STOP_MS = 500
 
-/** Opens them. The caller closes `lifecycle`, also when this throws. */
+/**
+ * A daemon's store waits for Redis (`steps`), a command's gives up soon (`pages`). The caller closes `lifecycle`, also when
+ * this throws.
+ */
 export async function openResources(input: AppInput, lifecycle: Lifecycle, purpose: Purpose): Promise<Resources> {
-  const { config, clock, log, proxyFor } = input
+  const { config, clock, log, waitMs, proxyFor } = input
+  showTimesIn(config.http.timeZone)
   // Before the store, so that it is closed after it: a call that we cut off must not be noted as the provider's failure.
   const [metrics, counter] = [createMetrics(), new CallCounter()]
-  const provider = createProviderClient({
-    ...providerOptions(config),
-    clock,
-    observe: observeCalls(metrics, counter),
-    proxyFor,
-  })
+  const observe = observeCalls(metrics, counter)
+  const provider = createProviderClient({ ...providerOptions(config), clock, observe, proxyFor })
   lifecycle.onClose('the connections to the provider', () => provider.close())
-  const stores = await openStoreResources(input, lifecycle, purpose)
-  const queues = openQueues(stores)
+  const address = await openRedis(input, lifecycle)
+  const noRedis = (error: Error) => log.warn({ code: 'redis.error', err: error }, 'no Redis')
+  const store = connectRedis(address, purpose, noRedis, waitMs)
+  lifecycle.onClose('the Redis connection', () => store.disconnect())
+  const keys = createKeys(config.redis.prefix)
+  const vault = createVault(await openKeys(config, log, store, keys))
+  const opened = { ...input, lifecycle, address, store, keys, vault }
+  const queues = openQueues(opened)
   const budget = new ShutdownBudget(clock, STOP_BUDGET_MS)
-  keepHandingOver(counter, stores, budget)
-  const unstored = openUnstored(stores, config.dataDir, budget)
+  keepHandingOver(counter, opened, budget)
+  const unstored = openUnstored(opened, config.dataDir, budget)
   const { connections, timeout } = config.provider
   const followed = { config }
+  const endpoint = openEndpoint({ ...opened, provider, queues }, followed)
+  lifecycle.onClose('the door to the token endpoint', async () => endpoint.close())
   return {
-    ...stores,
+    ...opened,
     provider,
     queues,
     metrics,
     budget,
     unstored,
+    endpoint,
     startedAt: clock.steady(),
     inFlight: new InFlight(connections, Math.min(KEPT_FOR_TOKENS, Math.ceil(connections / 4))),
     clockWatch: new ClockWatch(clock),
     turns: new Turns(),
     movement: new Movement(clock, timeout),
-    endpoint: openEndpoint({ ...stores, provider, queues }, followed),
     follow: (next, vaultKeys) => {
-      stores.vault.replace(vaultKeys)
+      vault.replace(vaultKeys)
       provider.follow(providerOptions(next))
       log.level = next.log.level
       followed.config = next
@@ -99,7 +117,22 @@ export async function openResources(input: AppInput, lifecycle: Lifecycle, purpo
   }
 }
 
-function openQueues({ address, keys, clock, log, lifecycle }: StoreResources): Queues {
+/** The keys of the config, or the installation's own. Where tokens are stored none is made. Throws KeysError. */
+async function openKeys(config: Config, log: Logger, store: Store, keys: Keys): Promise<VaultKey[]> {
+  if (lacksOwnKey(config)) await checkNothingIsSealed(store, keys, ownKeyFile(config.dataDir))
+  const { keys: vaultKeys, made } = encryptionKeys(config)
+  if (made !== undefined) {
+    log.warn(
+      { code: 'vault.key-made', file: made },
+      `made an encryption key: back up ${made}, or lose all tokens with it`,
+    )
+  }
+  return vaultKeys
+}
+
+type Opened = Pick<Resources, 'lifecycle' | 'address' | 'store' | 'keys' | 'vault' | 'clock' | 'log'>
+
+function openQueues({ address, keys, clock, log, lifecycle }: Opened): Queues {
   const connection = connectRedis(address, 'queues', () => {}) // BullMQ reports its connection's errors itself.
   lifecycle.onClose("the queues' connection", () => connection.disconnect())
   const queues = createQueues(connection, keys.queues, clock, log)
@@ -108,7 +141,7 @@ function openQueues({ address, keys, clock, log, lifecycle }: StoreResources): Q
 }
 
 function openUnstored(
-  { store, keys, clock, vault, log, lifecycle }: StoreResources,
+  { store, keys, clock, vault, log, lifecycle }: Opened,
   dataDir: string,
   budget: ShutdownBudget,
 ): Unstored {
@@ -126,7 +159,7 @@ function openUnstored(
 /** Hands over this process's counts of calls every few seconds and when it stops: a crash loses the seconds since. */
 function keepHandingOver(
   counter: CallCounter,
-  { store, keys, clock, lifecycle }: StoreResources,
+  { store, keys, clock, lifecycle }: Opened,
   budget: ShutdownBudget,
 ): void {
   const handOver = () => counter.handOver(store, keys, clock.now())
@@ -141,7 +174,7 @@ function keepHandingOver(
 }
 
 function openEndpoint(
-  { store, keys, provider, queues, clock, log }: StoreResources & Pick<Resources, 'provider' | 'queues'>,
+  { store, keys, provider, queues, clock, log }: Opened & Pick<Resources, 'provider' | 'queues'>,
   followed: { readonly config: Config },
 ): TokenEndpoint {
   const due = new DueSets(store, keys)
@@ -165,22 +198,11 @@ function observeCalls(
   { providerRequests, providerLatency }: Metrics,
   counter: CallCounter,
 ): (call: ObservedCall) => void {
-  const endpoints = [...TOKEN_ENDPOINTS, ...LIMITS_ENDPOINTS]
-  const counters = eachOf(endpoints, (endpoint) =>
-    eachOf(CALL_CLASSES, (name) => {
-      const counter = providerRequests.labels({ endpoint, class: name })
-      counter.inc(0)
-      return counter
-    }),
-  )
-  const latencies = eachOf(endpoints, (endpoint) => providerLatency.labels({ endpoint }))
-  return (call) => {
-    counter.note(call.status)
-    counters[call.endpoint]?.[call.class].inc()
-    latencies[call.endpoint]?.observe(Math.max(0, call.ms) / 1_000)
+  for (const endpoint of [...TOKEN_ENDPOINTS, ...LIMITS_ENDPOINTS])
+    for (const name of CALL_CLASSES) providerRequests.inc({ endpoint, class: name }, 0)
+  return ({ status, endpoint, class: name, ms }) => {
+    counter.note(status)
+    providerRequests.inc({ endpoint, class: name })
+    providerLatency.observe({ endpoint }, Math.max(0, ms) / 1_000)
   }
-}
-
-function eachOf<K extends string, T>(names: readonly K[], make: (name: K) => T): Record<K, T> {
-  return Object.fromEntries(names.map((name) => [name, make(name)])) as Record<K, T>
 }

@@ -1,24 +1,41 @@
 import type { Config } from '../../config/schema/schema.ts'
 import { repairAccount } from '../../jobs/repair-account.ts'
 import { addresseeFor } from '../accounts/contact.ts'
+import { DueSets } from '../accounts/due-sets.ts'
 import { withTags } from '../accounts/match-account.ts'
+import { Registry } from '../accounts/registry.ts'
+import { SilenceStore } from '../alerts/silence-store.ts'
+import { AuditLog } from '../audit/audit-log.ts'
 import { readFleetFacts } from '../checks/facts.ts'
 import { outsideReport } from '../checks/outside.ts'
+import { Deliveries } from '../delivery/deliveries.ts'
 import { EventStore } from '../delivery/event-store.ts'
-import type { AddresseeOf, Receiver } from '../delivery/receiver.ts'
+import { ReceiverStore } from '../delivery/receiver-health.ts'
+import { FailedCalls } from '../heartbeat/failed-calls.ts'
 import { HeartbeatStore } from '../heartbeat/heartbeat.ts'
 import { createPinger } from '../heartbeat/ping.ts'
+import { CoverageStore } from '../limits/coverage.ts'
+import { History } from '../limits/history/history.ts'
 import { TendingRounds } from '../limits/history/tending-rounds.ts'
 import { PollStore } from '../limits/poll-store.ts'
 import type { PollSettings } from '../limits/polling/poll-settings.ts'
-import type { Purpose } from '../redis/connect.ts'
-import type { Lifecycle } from '../runtime/lifecycle.ts'
+import { SampleStore } from '../limits/samples.ts'
+import type { Store } from '../redis/connect.ts'
 import { TokenStore } from '../tokens/token-store.ts'
 import { announcers } from './announcers.ts'
 import { createReceivers, mailLinks, receiversThatTake } from './receivers.ts'
-import { openResources, type Resources } from './resources.ts'
-import { alertSettings, digestSchedules, historyKeep, installerMails, pageOf, routingSettings } from './settings.ts'
-import { type AppInput, buildStores, type Stores } from './stores.ts'
+import type { Resources } from './resources.ts'
+import {
+  alertSettings,
+  checkBounds,
+  coverageSettings,
+  digestSchedules,
+  historyKeep,
+  installerMails,
+  pageOf,
+  routingSettings,
+  sampleSettings,
+} from './settings.ts'
 
 /**
  * All that works, by one config, each setting by the name under which its job knows it. Another config makes others, and
@@ -26,27 +43,31 @@ import { type AppInput, buildStores, type Stores } from './stores.ts'
  */
 export type Services = ReturnType<typeof buildServices>
 
-/**
- * Throws, with nothing begun, if a part of the config can't be used. What `sends` messages and heartbeats loads libraries for
- * that, at once.
- */
-export function buildServices(resources: Resources, config: Config, { sends } = { sends: true }) {
-  const stores = buildStores(resources, config)
-  const { store, keys, clock, vault, log, silences, proxyFor } = stores
+/** Throws, with nothing begun, if a part of the config can't be used. */
+export function buildServices(resources: Resources, config: Config) {
+  const stores = storesBy(resources, config)
+  const { store, keys, clock, vault, log, proxyFor, movement } = resources
+  const { registry, silences } = stores
   const { requests, per } = config.provider.accountRate
-  const addresseeOf: AddresseeOf = async (hubId, type) =>
-    addresseeFor(await stores.registry.get(hubId), type === 'account.reconnect')
-  const receivers = sends
-    ? createReceivers(config, { links: mailLinks(config, vault, clock), addresseeOf, proxyFor })
-    : new Map<string, Receiver>()
-  const heartbeat = sends ? openHeartbeat(resources, stores) : undefined
+  const receivers = createReceivers(config, {
+    links: mailLinks(config, vault, clock),
+    addresseeOf: async (hubId, type) => addresseeFor(await registry.get(hubId), type === 'account.reconnect'),
+    proxyFor,
+  })
+  const heartbeat = openHeartbeat(resources, config, stores)
   const announce = announcers(config)
+  const polls = new PollStore(store, keys)
+  const polling: PollSettings = { ...config.limits, accounts: withTags(config.limits.accounts, config.tags) }
   return {
     ...resources,
     ...stores,
     ...announce,
+    config,
     repair: (hubId: number) => repairAccount({ ...resources, ...stores, ...announce }, hubId),
-    ...polling(resources, stores),
+    polls,
+    polling,
+    pauseCalls: (hubId: number, until: number) => polls.pauseCalls(hubId, clock.now(), until),
+    stillPolling: (hubId: number) => movement.goesOn('poll', hubId),
     tokens: new TokenStore(store, keys),
     settings: config.tokens,
     dataDir: config.dataDir,
@@ -75,32 +96,35 @@ export function buildServices(resources: Resources, config: Config, { sends } = 
   }
 }
 
-/** For a command: the same resources and services, but it sends nothing, and has no workers, clock and HTTP. */
-export async function openServices(input: AppInput, lifecycle: Lifecycle, purpose: Purpose): Promise<Services> {
-  const services = buildServices(await openResources(input, lifecycle, purpose), input.config, { sends: false })
-  lifecycle.onClose('the door to the token endpoint', async () => services.endpoint.close())
-  return services
+/** The same services, except that those which keep data in Redis do so on a connection that gives up soon. */
+export function failFast(services: Services, store: Store): Services {
+  return { ...services, store, ...storesBy({ ...services, store }, services.config) }
 }
 
-/** How accounts are polled. */
-function polling({ movement }: Resources, { config, store, keys, clock }: Stores) {
-  const polls = new PollStore(store, keys)
-  const settings: PollSettings = { ...config.limits, accounts: withTags(config.limits.accounts, config.tags) }
+function storesBy(resources: Pick<Resources, 'store' | 'keys' | 'clock' | 'log'>, config: Config) {
+  const { store, keys } = resources
   return {
-    polls,
-    polling: settings,
-    pauseCalls: (hubId: number, until: number) => polls.pauseCalls(hubId, clock.now(), until),
-    stillPolling: (hubId: number) => movement.goesOn('poll', hubId),
+    audit: new AuditLog(resources),
+    registry: new Registry(store, keys),
+    due: new DueSets(store, keys),
+    deliveries: new Deliveries(store, keys),
+    receiverStore: new ReceiverStore(store, keys),
+    history: new History(store, keys),
+    silences: new SilenceStore(store, keys, config.tags),
+    coverage: new CoverageStore(store, keys, coverageSettings(config)),
+    failedCalls: new FailedCalls(store, keys, config.provider.failedCalls),
+    samples: new SampleStore(store, keys, sampleSettings(config)),
+    bounds: checkBounds(config),
   }
 }
 
 /** Undefined where no heartbeat is configured. */
-function openHeartbeat({ clockWatch, proxyFor }: Resources, stores: Stores) {
-  const { heartbeat } = stores.config
+function openHeartbeat(resources: Resources, { heartbeat }: Config, stores: ReturnType<typeof storesBy>) {
   if (heartbeat === undefined) return undefined
+  const { clockWatch: daemon, proxyFor } = resources
   return {
     everyMs: heartbeat.every,
     pinger: createPinger(heartbeat.url, { proxyFor }),
-    check: async () => outsideReport(await readFleetFacts({ ...stores, daemon: clockWatch })),
+    check: async () => outsideReport(await readFleetFacts({ ...resources, ...stores, daemon })),
   }
 }

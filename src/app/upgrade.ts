@@ -2,9 +2,9 @@ import { DaemonStore, isSilent } from '../heartbeat/daemons.ts'
 import { checkFormat, OLDEST_FORMAT } from '../redis/format.ts'
 import { UPGRADES, type Upgrade } from '../redis/upgrades.ts'
 import { freshBytes } from '../runtime/fresh-bytes.ts'
-import type { StoreResources } from './stores.ts'
+import type { Resources } from './resources.ts'
 
-type Parts = Pick<StoreResources, 'store' | 'keys' | 'clock' | 'log'>
+type Parts = Pick<Resources, 'store' | 'keys' | 'clock' | 'log'>
 
 /** A daemon that dies at it leaves it to another one after so long. */
 const LOCK_MS = 30_000

@@ -27,7 +27,7 @@ export interface Actions {
   /** Reads the account's limits now; `reason`: why it was not read, or not all of it. */
   poll(hubId: number, who: Who): Promise<{ account: Account | undefined; reason: string | undefined }>
   /** Refreshes the account's tokens now. */
-  refresh(hubId: number, who: Who): Promise<RefreshedAnswer>
+  refresh(hubId: number, who: Who): Promise<RefreshedNow>
   silence(silence: Omit<Silence, 'id'>, who: Who): Promise<Silence>
   unsilence(id: string, who: Who): Promise<EndedSilence>
   acknowledge(
@@ -85,7 +85,8 @@ export interface RemovedAdminToken {
   opens: string
 }
 
-type RefreshedAnswer =
+/** Outcome of refreshing an account's tokens now. */
+export type RefreshedNow =
   | { is: 'refreshed'; account: Account }
   | { is: 'unknown' }
   /** `until`: not before, ms. */

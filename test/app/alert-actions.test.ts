@@ -5,8 +5,9 @@ import type { Alert } from '../../src/alerts/alert.ts'
 import type { AlertsDeps } from '../../src/alerts/deps.ts'
 import { sendAlerts } from '../../src/alerts/sending/send-alerts.ts'
 import { parseMatcher } from '../../src/alerts/silence.ts'
-import { silenceAlerts, unsilence } from '../../src/app/alert-actions.ts'
-import { openServices } from '../../src/app/services.ts'
+import { actionsOnAlerts } from '../../src/app/alert-actions.ts'
+import { openResources } from '../../src/app/resources.ts'
+import { buildServices } from '../../src/app/services.ts'
 import { Lifecycle } from '../../src/runtime/lifecycle.ts'
 import { commit } from '../alerts/a-relay.ts'
 import { anAlert } from '../alerts/an-alert.ts'
@@ -35,7 +36,10 @@ routes: ${routes}
   const lifecycle = new Lifecycle()
   onTestFinished(() => lifecycle.close())
   const clock = new HandClock()
-  const parts = await openServices({ config, clock, random: () => 0.5, log: logLines().log }, lifecycle, 'steps')
+  const input = { config, clock, random: () => 0.5, log: logLines().log }
+  const parts = buildServices(await openResources(input, lifecycle, 'steps'), config)
+  lifecycle.onClose('the receivers', () => parts.close())
+  const actions = actionsOnAlerts(parts)
   const { store, keys } = parts
   const relay: AlertsDeps = {
     ...parts,
@@ -63,10 +67,10 @@ routes: ${routes}
       return parsed.matcher
     })
     const now = clock.now()
-    return silenceAlerts(parts, { matchers, author: 'ann', comment: 'x', createdAt: now, endsAt: now + 2 * HOUR }, ANN)
+    return actions.silence({ matchers, author: 'ann', comment: 'x', createdAt: now, endsAt: now + 2 * HOUR }, ANN)
   }
   return {
-    parts,
+    actions,
     clock,
     passes,
     told,
@@ -93,7 +97,7 @@ test('ended by hand, what it covered and still fires is told then', async () => 
   await one.commit(alert)
   await one.passes(60_000)
   expect(await one.told()).toEqual([])
-  expect(await unsilence(one.parts, id, ANN)).toMatchObject({ is: 'ended' })
+  expect(await one.actions.unsilence(id, ANN)).toMatchObject({ is: 'ended' })
   await one.passes(0)
   expect(await one.told()).toEqual([alert.id])
 })

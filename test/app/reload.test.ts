@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { expect, onTestFinished, test } from 'vitest'
 import { reload } from '../../src/app/reload.ts'
-import { openServices, type Services } from '../../src/app/services.ts'
+import { openResources } from '../../src/app/resources.ts'
+import { buildServices, type Services } from '../../src/app/services.ts'
 import { InForce } from '../../src/runtime/concurrency.ts'
 import { Lifecycle } from '../../src/runtime/lifecycle.ts'
 import { checkKeys } from '../../src/tokens/vault-keys.ts'
@@ -24,7 +25,7 @@ routes: [ { to: [ops] } ]
   const lifecycle = new Lifecycle()
   onTestFinished(() => lifecycle.close())
   const input = { config, clock: new HandClock(), random: () => 0.5, log: logLines().log }
-  const opened = await openServices(input, lifecycle, 'steps')
+  const opened = buildServices(await openResources(input, lifecycle, 'steps'), config)
   await checkKeys(opened.store, opened.keys, opened.vault)
   const closed = Promise.withResolvers<void>()
   let isClosed = false

@@ -71,14 +71,14 @@ export async function openLastingWorld(redis: TestRedis, options: WorldOptions =
   const lifecycle = new Lifecycle()
   const opened = await openResources({ config, clock, random: () => 0.5, log: logged.log }, lifecycle, 'steps')
   lifecycle.onClose('the data folder', () => rmSync(dataDir, { recursive: true, force: true }))
-  lifecycle.onClose('the door to the token endpoint', () => opened.endpoint.close())
   const resources: Resources = {
     ...opened,
     provider: { ...provider, app: opened.provider.app, follow: () => {} },
     queues: { ...opened.queues, wake: async (kind) => void woken.push(kind) },
     unstored: new Unstored(options.seal ?? (() => undefined)),
   }
-  const built = buildServices(resources, config, { sends: false })
+  const built = buildServices(resources, config)
+  lifecycle.onClose('the receivers', () => built.close())
   const services: Services = { ...built, ...options.change?.(built) }
   const { store, keys } = services
   return {
