@@ -3,7 +3,7 @@ import { lineOf } from '../../config/schema/thresholds.ts'
 import { reconnectLink } from '../accounts/install.ts'
 import { AckLinks } from '../alerts/acknowledge.ts'
 import { type Alert, alertOf } from '../alerts/alert.ts'
-import { type MailLinks, recordPages } from '../delivery/describe/mail-links.ts'
+import { type MailLinks, recordPages, sitePages } from '../delivery/describe/mail-links.ts'
 import type { Receiver } from '../delivery/receiver.ts'
 import { openReceiver, receiverKind } from '../delivery/receivers/all-receivers.ts'
 import type { BodyContext, MessageKind, ShownReceiver } from '../delivery/receivers/receiver-kind.ts'
@@ -68,6 +68,7 @@ export function mailLinks(
     reconnect: ({ account }) =>
       account === undefined ? undefined : reconnectLink(vault, publicUrl, account.hubId, clock.now()).url,
     record: recordPages(provider.installUrl),
+    site: sitePages(provider.installUrl),
     rule: (name) => placeOf(name, thresholds),
     appName: appName(config),
   }

@@ -15,6 +15,8 @@ export interface MailLinks {
   silence?: LinkOf
   /** The provider's page of a record. */
   record?: RecordPage
+  /** The provider's site, where the alert's account is. */
+  site?: LinkOf
   /** Place of a rule in the config: `thresholds line 31`. */
   rule?: (name: string) => string | undefined
   /** Name of the app, as customers know it. */
@@ -77,6 +79,14 @@ export function recordPages(installUrl: string): RecordPage {
     const isPage =
       /^\d{1,4}-\d{1,15}$/.test(objectTypeId) && [hubId, objectId].every((id) => /^[1-9]\d{0,19}$/.test(String(id)))
     return site !== undefined && isPage ? `${site}/contacts/${hubId}/record/${objectTypeId}/${objectId}` : undefined
+  }
+}
+
+/** The provider's site, in the data center of the account. */
+export function sitePages(installUrl: string): LinkOf {
+  return ({ account }) => {
+    const site = account && crmSite(installUrl, account.hublet)
+    return site === undefined ? undefined : `${site}/`
   }
 }
 

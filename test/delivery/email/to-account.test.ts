@@ -14,6 +14,7 @@ const LINKS: MailLinks = {
   silence: () => `${INSIDE}/silence`,
   rule: () => 'thresholds line 31',
   appName: 'Example App',
+  site: () => 'https://app.hubspot.com/',
   reconnect: ({ account }) => `https://app.example.com/install?account=${account?.hubId}`,
 }
 
@@ -55,15 +56,51 @@ test('it has nothing of the operators: no page, rule or command of theirs, but t
   await send(aMessage([{ ...aTokenAlert(), message, url: `${INSIDE}/accounts/123` }]))
   await send(aMessage([{ ...anAlert(), url: `${INSIDE}/accounts/123` }]))
   const [token, limit] = server.arrived.map(({ mail }) => mail)
-  expect(token?.subject).toBe('Connect Example App to acme.example.com (123) again')
-  expect(limit?.subject).toBe('[CRITICAL] acme.example.com (123): custom properties 96 %')
+  expect(token?.subject).toBe('Connect Example App to acme.example.com again')
+  expect(limit?.subject).toBe('Your HubSpot account acme.example.com is close to 1 limit')
   for (const mail of [token, limit]) {
     for (const text of [mail?.text, mail?.html]) {
       expect(text).not.toMatch(/inside\.example\.com|plimsoll|thresholds|rule |acknowledge/i)
     }
   }
   expect(token?.text).toContain('https://app.example.com/install?account=123')
-  expect(token?.text).toContain('Example App is no longer connected to this account')
+  expect(token?.text).toContain('Example App is no longer connected to your HubSpot account acme.example.com.')
+})
+
+test('it says in a customer’s words what happened and what to do, once, in both parts', async () => {
+  const { server, send } = await world(async () => found('ada@acme.example.com'))
+  const listings = { metric: 'customProperties.objectType', objectTypeId: '2-7', label: '<b>Listings' }
+  const alerts = [
+    anAlert({ usage: 960, limit: 1_000, percent: 96 }),
+    anAlert({ series: listings, usage: 1_000, limit: 1_000, percent: 100, level: 'warning' }),
+  ]
+  await send(aMessage(alerts))
+  const [mail] = server.arrived.map((one) => one.mail)
+  expect(mail?.subject).toBe('Your HubSpot account acme.example.com has reached or is close to 2 limits')
+  expect(mail?.text?.trimEnd()).toBe(`Hello,
+
+Your HubSpot account acme.example.com has reached or is close to 2 limits.
+
+  <b>Listings (2-7): 1,000 of 1,000 custom properties used
+  Custom properties: 960 of 1,000 used
+
+What to do:
+  - Delete custom properties that are not in use, or ask HubSpot for a higher limit.
+
+Open HubSpot:
+https://app.hubspot.com/
+
+Questions? Reply to this mail.
+
+- Example App
+  app@example.com`)
+  const words = (mail?.html ?? '')
+    .replace(/<style>.*?<\/style>/s, '')
+    .replace(/<[^>]*>/g, ' ')
+    .replace(/\s+/g, ' ')
+  for (const text of ['is close to 2 limits.', '&lt;b&gt;Listings', 'What to do', 'Open HubSpot', 'app@example.com'])
+    expect(words).toContain(text)
+  expect(mail?.html).not.toMatch(/<script|<b>Listings|CRITICAL|WARNING/)
 })
 
 test('without a contact, or about several accounts, nothing is sent, and that is no fault of the receiver', async () => {

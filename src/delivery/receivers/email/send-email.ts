@@ -5,6 +5,7 @@ import type { Alert, Message } from '../../../alerts/alert.ts'
 import { Secret } from '../../../runtime/secret.ts'
 import { cleanText } from '../../../text/clean-text.ts'
 import { countOf, formatCount, formatSeconds } from '../../../text/format-number.ts'
+import { customerMessage } from '../../describe/customer-message.ts'
 import { linksOfCustomer } from '../../describe/for-customer.ts'
 import type { MailLinks } from '../../describe/mail-links.ts'
 import {
@@ -18,6 +19,7 @@ import {
 import { type TemplateTexts, withFault } from '../../templates/message-template.ts'
 import type { ShownMessage, ShownReceiver } from '../receiver-kind.ts'
 import { createMailTokens, type MailTokens, NoAccessToken, type TokenLogin } from './access-tokens.ts'
+import { customerHtml, customerText } from './customer-mail.ts'
 import { htmlPart } from './html-part.ts'
 import { mailContent } from './mail-content.ts'
 import {
@@ -135,7 +137,7 @@ export function createEmailReceiver(options: EmailOptions): ShownReceiver {
   function show(message: Message, now: number): ShownMessage {
     const shown = to === 'account' ? linksOfCustomer(links) : links
     const texts = textsOf(message, shown)
-    const { subject, text } = renderEmail(message, now, shown, texts)
+    const { subject, text } = renderEmail(message, now, { ...shown, from }, texts)
     return { text: `Subject: ${subject}\n\n${text}`, fault: texts.fault }
   }
 
@@ -232,7 +234,7 @@ export function mailFor(
 ) {
   const root = threadRoot(message, from)
   return {
-    ...renderEmail(message, now, links, texts),
+    ...renderEmail(message, now, { ...links, from }, texts),
     date: new Date(now),
     messageId: messageId(id, from),
     inReplyTo: root,
@@ -251,9 +253,14 @@ export interface RenderedEmail {
 export function renderEmail(
   message: Message,
   now: number,
-  links: MailLinks = {},
+  links: MailLinks & { from?: string } = {},
   texts: TemplateTexts = {},
 ): RenderedEmail {
+  const { isForCustomer, from = '' } = links
+  if (isForCustomer && texts.body === undefined) {
+    const own = customerMessage(message, links)
+    return { subject: texts.title ?? own.subject, text: customerText(own, from), html: customerHtml(own, from) }
+  }
   const content = mailContent(message, now, links, texts)
   return { subject: content.subject, text: textPart(content), html: htmlPart(content) }
 }

@@ -1,0 +1,136 @@
+import { type Alert, inOrder, type Message, UNINSTALL_RULE } from '../../alerts/alert.ts'
+import { aboutOf, countedRecords, countsRecords, metricNoun, wayOutOf } from '../../alerts/series-name.ts'
+import { cleanText } from '../../text/clean-text.ts'
+import { countOf, formatCount } from '../../text/format-number.ts'
+import { percentOf } from './describe-alert.ts'
+import { describeRecords } from './describe-records.ts'
+import { type Action, type MailLinks, safeUrl, wantsReconnect } from './mail-links.ts'
+
+/** A message in the words of the customer of one account: what happened, what to do, one button, who sends it. */
+export interface CustomerMessage {
+  subject: string
+  /** Sentences about what happened. */
+  happened: readonly string[]
+  /** Limits, the fullest first: the name, and how much of it is used. */
+  limits: readonly CustomerLimit[]
+  toDo: readonly string[]
+  button?: Action
+  /** Name of the app. */
+  sender: string
+}
+
+interface CustomerLimit {
+  name: string
+  used: string
+  /** Records that are full or nearly so: `#31 Ann: 500`. */
+  records: readonly { text: string; url: string | undefined }[]
+}
+
+const MOST_RECORDS = 10
+
+/** Rows that a reader takes in. */
+const MOST_LIMITS = 25
+
+export function customerMessage(message: Message, links: MailLinks): CustomerMessage {
+  const sender = cleanText(links.appName ?? 'The app', 80)
+  const alerts = inOrder(message)
+  const account = nameOf(alerts[0]?.account)
+  const isNear = ({ kind, status, reason }: Alert) =>
+    kind === 'limit' && status === 'firing' && reason !== 'uninstalled'
+  const near = alerts.filter(isNear).sort((a, b) => (percentOf(b) ?? 0) - (percentOf(a) ?? 0))
+  const over = alerts.filter(({ kind, status }) => kind === 'limit' && status === 'resolved')
+  const moved = alerts.filter(({ kind }) => kind === 'limit-changed')
+  const others = alerts.filter((alert) => !near.includes(alert) && !over.includes(alert) && !moved.includes(alert))
+  const sentences = [
+    ...new Set(others.map((alert) => customerSentence(alert, account, sender))),
+    ...(near.length === 0 ? [] : [`${account} ${nearText(near, message.data.truncated)}.`]),
+    ...(over.length === 0 ? [] : [`${account} is below ${countOf(over.length, 'limit')} again.`]),
+    ...(moved.length === 0 ? [] : [`${account} has ${countOf(moved.length, 'limit')} that changed.`]),
+  ]
+  const shown = [...near, ...moved, ...over]
+  const button = buttonOf(alerts, links)
+  return {
+    subject: subjectOf(alerts, sender) ?? sentences[0]?.replace(/\.$/, '') ?? `News about ${lower(account)}`,
+    happened: sentences,
+    limits: shown.slice(0, MOST_LIMITS).map((alert) => ({ ...limitOf(alert), records: recordsOf(alert, links) })),
+    toDo: [...new Set(alerts.flatMap(toDoAbout))],
+    ...(button !== undefined && { button }),
+    sender,
+  }
+}
+
+/** The one thing to do, where the mail is about nothing else. */
+function subjectOf(alerts: readonly Alert[], sender: string): string | undefined {
+  const isAsked = alerts.length > 0 && alerts.every((alert) => alert.status === 'firing' && wantsReconnect(alert))
+  const name = cleanText(alerts[0]?.account?.hubDomain ?? '', 80) || 'your HubSpot account'
+  return isAsked ? `Connect ${sender} to ${name} again` : undefined
+}
+
+/** `Your HubSpot account acme.example.com`. */
+function nameOf(account: Alert['account']): string {
+  const name = cleanText(account?.hubDomain ?? '', 80)
+  return `Your HubSpot account${name === '' ? '' : ` ${name}`}`
+}
+
+function nearText(near: readonly Alert[], truncated: number): string {
+  const full = near.filter((alert) => (percentOf(alert) ?? 0) >= 100).length
+  const all = countOf(near.length + truncated, 'limit')
+  if (full === near.length) return `has reached ${all}`
+  return full === 0 ? `is close to ${all}` : `has reached or is close to ${all}`
+}
+
+/** An alert that is not about a limit. */
+export function customerSentence(alert: Alert, account: string, sender: string): string {
+  const { kind, status, reason, rule } = alert
+  if (reason === 'uninstalled' || rule === UNINSTALL_RULE) return `${sender} was uninstalled from ${lower(account)}.`
+  if (status === 'resolved') return `${sender} works with ${lower(account)} again.`
+  if (!wantsReconnect(alert)) return `${sender} can't reach ${lower(account)} for now. It tries again by itself.`
+  if (kind === 'poll') return `${sender} lacks a permission in ${lower(account)}.`
+  return `${sender} is no longer connected to ${lower(account)}. Its access was withdrawn or has expired.`
+}
+
+function lower(text: string): string {
+  return text.charAt(0).toLowerCase() + text.slice(1)
+}
+
+/** `Property Listings`, `997 of 1,000 custom properties used`. */
+function limitOf({ series, usage, limit, status }: Alert): Omit<CustomerLimit, 'records'> {
+  if (series === undefined) return { name: '', used: '' }
+  const noun = metricNoun(series.metric)
+  const about = aboutOf(series)
+  const name = about === '' ? `${noun.charAt(0).toUpperCase()}${noun.slice(1)}` : about
+  const end = status === 'resolved' ? ', no longer close to the limit' : ''
+  if (usage === undefined) return { name, used: `${noun}${end}` }
+  if (countsRecords(series)) return { name, used: `${countedRecords(series, usage)}${end}` }
+  const of = limit === undefined ? '' : ` of ${formatCount(limit)}`
+  return { name, used: `${formatCount(usage)}${of} ${about === '' ? '' : `${noun} `}used${end}`.replace(/ {2,}/g, ' ') }
+}
+
+function recordsOf(alert: Alert, links: MailLinks): CustomerLimit['records'] {
+  const { rows = [] } = describeRecords(alert, links.record) ?? {}
+  return rows.slice(0, MOST_RECORDS).map(({ label, id, usage, url }) => ({
+    text: [`#${id}`, label ?? [], usage].flat().join(' '),
+    url: safeUrl(url),
+  }))
+}
+
+function toDoAbout(alert: Alert): string[] {
+  if (alert.status !== 'firing') return []
+  if (wantsReconnect(alert)) {
+    const agree = alert.kind === 'poll' ? ' and agree to the permissions that it asks for' : ''
+    return [`Connect it again as an administrator of the account${agree}.`]
+  }
+  if (alert.series === undefined) return []
+  if (alert.kind === 'limit-changed') return ['Check that the account has enough room left.']
+  return [`${wayOutOf(alert.series) ?? 'Make room'}, or ask HubSpot for a higher limit.`]
+}
+
+/** The one thing to do: connect again, else open the account. */
+function buttonOf(alerts: readonly Alert[], links: MailLinks): Action | undefined {
+  const lost = alerts.find((alert) => alert.status === 'firing' && wantsReconnect(alert))
+  const connect = lost && safeUrl(links.reconnect?.(lost))
+  if (connect !== undefined) return { name: 'Connect again', url: connect }
+  const [first] = alerts
+  const site = first && safeUrl(links.site?.(first))
+  return site === undefined ? undefined : { name: 'Open HubSpot', url: site }
+}
