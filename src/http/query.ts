@@ -1,12 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import * as z from 'zod'
-import { isMailbox, LONGEST_MAILBOX, MUST_BE_MAILBOX } from '../runtime/mailbox.ts'
 import { type ParameterFault, Problem, unknownAccount } from './problem.ts'
-
-/** One e-mail address, of a form or a body. */
-export function mailbox() {
-  return z.string(MUST_BE_MAILBOX).trim().max(LONGEST_MAILBOX, 'is too long').refine(isMailbox, MUST_BE_MAILBOX)
-}
 
 export function oneOf<const T extends readonly string[]>(values: T) {
   return z.enum(values, `must be one of ${values.filter((value) => value !== '').join(', ')}`)

@@ -181,6 +181,7 @@ export const pollAccount = operation({
     if ((await deps.registry.get(hubId)) === undefined) throw noAccount(hubId)
     return pollOne(deps, hubId, who)
   },
+  fails: ({ reason }) => reason ?? undefined,
 })
 
 export const pollAccounts = operation({

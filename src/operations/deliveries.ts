@@ -45,11 +45,10 @@ export const listDeliveries = operation({
   example: { query: { limit: '2' } },
   run: async (deps, { input: { limit, after, receiver, outcome }, isForPeople }) => {
     const { deliveries, receiverStore } = deps
-    const isNarrowed = receiver !== undefined || outcome !== undefined
     const [pending, dead, attempts, receivers] = await Promise.all([
       deliveries.countPending(),
       deliveries.countDead(),
-      deliveries.logFrom(after, isNarrowed ? ALL_ATTEMPTS : limit + 1),
+      deliveries.logFrom(after, (receiver ?? outcome) === undefined ? limit + 1 : ALL_ATTEMPTS),
       receiverStore.read(),
     ])
     const found = attempts

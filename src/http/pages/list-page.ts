@@ -15,7 +15,7 @@ import { factList, htmlTable, nothing } from './parts/tables.ts'
 
 export interface ListPage<I extends z.ZodObject = z.ZodObject, V = unknown> {
   operation: Operation<I, V>
-  at: OperatorPage['at']
+  at: NonNullable<OperatorPage['at']>
   path: string
   title: string
   /** Values of fields that the query leaves out. */

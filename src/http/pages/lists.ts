@@ -47,7 +47,7 @@ export const LISTS: readonly ListPage[] = [
     toDo: ({ items }, token) =>
       items.map(
         ({ id }) =>
-          html`<form method="post" action="/silences/${id}/end">${formTokenField(token)}<button class="small">End now<span class="unseen"> ${id}</span></button></form>`,
+          html`<form method="post" action="/silences/end">${formTokenField(token)}${hidden('id', id)}<button class="small">End now<span class="unseen"> ${id}</span></button></form>`,
       ),
   }),
   listPage({

@@ -4,7 +4,7 @@ import { type Html, html } from '../../text/html.ts'
 import { formTokenField } from '../access/forms.ts'
 import { BRAND_LOGO, BRAND_STYLE, type Brand } from '../brand.ts'
 import type { WebDeps } from '../web-deps.ts'
-import { type Done, doneNote, NOTE_SHOWN } from './parts/forms.ts'
+import { doneNote, NOTE_SHOWN } from './parts/forms.ts'
 import { type VerdictReader, verdictLine } from './verdict-line.ts'
 
 export interface PageContent {
@@ -63,11 +63,9 @@ const MENU = [
 /** A page of the operators. */
 export interface OperatorPage extends PageContent {
   /** The entry of the menu that it belongs to. */
-  at: (typeof MENU)[number][0]
+  at?: (typeof MENU)[number][0]
   /** Default: 200. */
   status?: number
-  /** Why the action of a form was not done. */
-  why?: Partial<Record<Done, string>>
   /** On all of Plimsoll, where the page is made of it. */
   verdict?: FleetVerdict
 }
@@ -89,7 +87,7 @@ export async function showOperatorPage(
     ([path, name]) => html`<a href="${path}"${path === page.at ? html` aria-current="page"` : undefined}>${name}</a>`,
   )
   const signOut = html`<form method="post" action="/sign-out">${formTokenField(request.formToken)}<button class="small">Sign out</button></form>`
-  const note = doneNote(request, page.why)
+  const note = doneNote(request)
   if (note !== undefined) reply.header('set-cookie', NOTE_SHOWN)
   const body = html`<a class="unseen" href="#content">Skip to the content</a>
 <header><a href="/">${mark()}<b>Plimsoll</b></a>

@@ -1,12 +1,14 @@
 import type { FastifyInstance } from 'fastify'
+import { pollAccount, refreshAccount, uninstallAccount } from '../../operations/accounts.ts'
 import { replayDeliveries } from '../../operations/deliveries.ts'
 import { testReceiver } from '../../operations/receivers.ts'
 import { endSilence } from '../../operations/silences.ts'
 import { acceptOwnForms } from '../access/forms.ts'
+import { asProblem } from '../answer-error.ts'
 import { requireRedis } from '../redis-away.ts'
 import { pathOfNamed } from '../search-accounts.ts'
 import type { WebDeps } from '../web-deps.ts'
-import { confirmUninstall, contactByForm, pollByForm, refreshByForm, uninstallByForm } from './account/account-forms.ts'
+import { confirmUninstall, contactByForm } from './account/account-forms.ts'
 import { showAccountPage } from './account/account-page.ts'
 import { showSeries } from './account/series-page.ts'
 import { showAccounts } from './accounts.ts'
@@ -17,7 +19,7 @@ import { showSilenceForm, silenceByForm } from './alerts/silence-form.ts'
 import { showFleet } from './fleet/fleet-page.ts'
 import { showList } from './list-page.ts'
 import { LISTS } from './lists.ts'
-import { operationForm } from './operation-form.ts'
+import { notDone, operationForm } from './operation-form.ts'
 import { type DoForm, type ShowPage, showOperatorPage } from './page.ts'
 import { noteOnce } from './parts/forms.ts'
 import { verdictReader } from './verdict-line.ts'
@@ -36,15 +38,15 @@ const PAGES: Readonly<Record<string, ShowPage>> = {
 
 /** Forms of the pages: the same actions as in the API and on the command line. */
 const FORMS: Readonly<Record<string, DoForm>> = {
-  '/accounts/:hubId/poll': pollByForm,
-  '/accounts/:hubId/refresh': refreshByForm,
+  '/accounts/:hubId/poll': operationForm(pollAccount, ({ hubId }) => `/accounts/${hubId}?done=polled`),
+  '/accounts/:hubId/refresh': operationForm(refreshAccount, ({ hubId }) => `/accounts/${hubId}?done=refreshed`),
   '/accounts/:hubId/contact': contactByForm,
-  '/accounts/:hubId/uninstall': uninstallByForm,
+  '/accounts/:hubId/uninstall': operationForm(uninstallAccount, ({ hubId }) => `/accounts/${hubId}?done=uninstalling`),
   '/alerts/:id/acknowledge': acknowledgeByForm,
   '/alerts/:id/unacknowledge': unacknowledgeByForm,
   '/alerts/selected': actOnSelected,
   '/silences/new': silenceByForm,
-  '/silences/:id/end': operationForm(
+  '/silences/end': operationForm(
     endSilence,
     ({ outcome }) => `/silences?done=${outcome === 'over' ? 'over' : 'unsilenced'}`,
   ),
@@ -52,10 +54,7 @@ const FORMS: Readonly<Record<string, DoForm>> = {
     replayDeliveries,
     ({ replayed }) => `/deliveries?done=replayed&count=${replayed}`,
   ),
-  '/deliveries/test': operationForm(
-    testReceiver,
-    ({ tested }) => `/deliveries?done=${tested.outcome.outcome === 'delivered' ? 'tested' : 'test-failed'}`,
-  ),
+  '/deliveries/test': operationForm(testReceiver, () => '/deliveries?done=tested'),
 }
 
 export function servePages(app: FastifyInstance, deps: WebDeps): void {
@@ -72,7 +71,11 @@ export function servePages(app: FastifyInstance, deps: WebDeps): void {
     for (const [path, act] of Object.entries(FORMS)) {
       scope.post(path, async (request, reply) => {
         await requireRedis(deps.store)
-        const done = await act(deps, request)
+        const done = await act(deps, request).catch((error) => {
+          const problem = asProblem(error, deps)
+          if (problem.status === 500) throw error
+          return notDone(request, problem)
+        })
         verdicts.forget()
         // Back to a page of ours, which shows the outcome.
         if (typeof done !== 'string') return showOperatorPage(verdicts, request, reply, done)

@@ -38,8 +38,6 @@ export const RANGE = z.object({ range: oneOf(RANGE_NAMES as [RangeName, ...Range
 
 /** The page shows the newest notifications; `alerts explain` has all of them. */
 const MOST_TOLD = { transitions: 30, attempts: 1_000 }
-/** Advice where the account has no failure: another worker has its turn, or the provider takes no call just now. */
-const TRY_LATER = 'try again in a while; the verdict below and plimsoll status show what holds it up'
 
 /** An account with its series in a range, or in the usual one. Undefined: there is no such account. */
 export async function readAccountPage(deps: WebDeps, hubId: number, range?: RangeName) {
@@ -84,9 +82,7 @@ ${recordsPart(all)}
 ${notifications([...explained.own, ...explained.series], all.now)}
 ${history(view, all)}
 ${connection(view, token, all.now)}`
-  const { pollFailure, refreshFailure } = account
-  const why = { 'poll-failed': pollFailure?.reason || TRY_LATER, 'refresh-failed': refreshFailure?.reason || TRY_LATER }
-  return { at: '/accounts', title: accountTitle(account), body, why }
+  return { at: '/accounts', title: accountTitle(account), body }
 }
 
 function facts(view: AccountView, now: number): Html {

@@ -1,5 +1,4 @@
 import type { FastifyRequest } from 'fastify'
-import { cleanText } from '../../../text/clean-text.ts'
 import { countOf } from '../../../text/format-number.ts'
 import { type Html, html } from '../../../text/html.ts'
 import { cookieOf } from '../../access/session.ts'
@@ -51,24 +50,14 @@ const DONE = {
   unsilenced: 'The silence is ended: what it covered and still fires is sent now.',
   over: 'The silence had ended before.',
   polled: 'Polled: its limits were read.',
-  'poll-failed': 'Its limits were not read, or not all of them',
   refreshed: 'Refreshed: its tokens are new.',
-  'refresh-failed': 'Its tokens were not refreshed',
   uninstalling: 'The uninstall has begun.',
   'contact-set': 'The contact is set.',
   'contact-removed': 'The contact is removed.',
   tested: 'The test message was delivered.',
-  'test-failed': 'The test message was not delivered: the newest attempt shows why.',
 } as const
 
-const BAD: Partial<Record<Done, 'warning' | 'critical'>> = {
-  'poll-failed': 'critical',
-  'refresh-failed': 'critical',
-  'test-failed': 'critical',
-  'some-worse': 'warning',
-  'silenced-unknown': 'warning',
-  'nothing-chosen': 'warning',
-}
+const WARNINGS: ReadonlySet<Done> = new Set(['some-worse', 'silenced-unknown', 'nothing-chosen'])
 
 export type Done = keyof typeof DONE
 
@@ -82,21 +71,13 @@ export function noteOnce(path: string): string {
   return `${DONE_COOKIE}=${encodeURIComponent(done)}; Max-Age=60; Path=/; HttpOnly; SameSite=Strict`
 }
 
-/**
- * `?done=...` of a page that a form just led to; other values show nothing. `why` follows a text without a full stop of its
- * own.
- */
-export function doneNote(
-  { query, headers }: Pick<FastifyRequest, 'query' | 'headers'>,
-  why: Partial<Record<Done, string>> = {},
-): Html | undefined {
+/** `?done=...` of a page that a form just led to; other values show nothing. */
+export function doneNote({ query, headers }: Pick<FastifyRequest, 'query' | 'headers'>): Html | undefined {
   const { done, count } = (query ?? {}) as Record<string, unknown>
   if (done !== cookieOf(headers.cookie, DONE_COOKIE)) return undefined
   if (done === 'replayed') return replayed(count)
   const known = (Object.keys(DONE) as Done[]).find((one) => one === done)
-  if (known === undefined) return undefined
-  const reason = why[known]
-  return note(BAD[known] ?? 'good', reason === undefined ? DONE[known] : `${DONE[known]}: ${cleanText(reason, 400)}.`)
+  return known && note(WARNINGS.has(known) ? 'warning' : 'good', DONE[known])
 }
 
 function replayed(count: unknown): Html | undefined {
@@ -106,6 +87,6 @@ function replayed(count: unknown): Html | undefined {
     : note('good', `${countOf(Number(count), 'delivery', 'deliveries')} on the way again.`)
 }
 
-function note(look: 'good' | 'warning' | 'critical', text: string): Html {
+function note(look: 'good' | 'warning', text: string): Html {
   return html`<p class="verdict ${look}" role="status">${text}</p>`
 }
