@@ -42,7 +42,9 @@ const EXAMPLE = { params: { hubId: '1234567' } }
 const OF_ACCOUNT = z.strictObject({ hubId: accountField('the account') })
 
 const SEARCH = z.strictObject({
-  state: choiceField(ACCOUNT_STATES, 'only accounts in this state').optional(),
+  state: choiceField([...ACCOUNT_STATES, 'must-reconnect', 'paused'], 'only accounts in this state')
+    .transform((given) => (given === 'must-reconnect' ? 'reauthorize' : given === 'paused' ? 'parked' : given))
+    .optional(),
   level: choiceField(ALERT_LEVELS, 'only those with an open alert at this level').optional(),
   kind: choiceField(['limit', 'token', 'poll'], 'only those with an open alert of this kind').optional(),
   tag: TAG,

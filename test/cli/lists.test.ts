@@ -96,6 +96,8 @@ test.each<[string, number[]]>([
   ['--search 3', [UNREAD]],
   ['--state active', [DEAD, FULL, UNREAD, WELL]],
   ['--state uninstalled', []],
+  ['--state must-reconnect', []],
+  ['--state paused', []],
   ['--sort domain --tag vip', [DEAD, WELL]],
   ['--stale', []],
 ])('accounts list %s', async (options, expected) => {

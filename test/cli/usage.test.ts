@@ -8,7 +8,7 @@ test.each([
   ['accounts show', "missing required argument 'account' (plimsoll accounts show --help shows more)"],
   [
     'accounts list --state asleep',
-    "--state can't be 'asleep': allowed choices are active, failing, parked, reauthorize, uninstalling, uninstalled (plimsoll accounts list --help shows more)",
+    "--state can't be 'asleep': allowed choices are active, failing, parked, reauthorize, uninstalling, uninstalled, must-reconnect, paused (plimsoll accounts list --help shows more)",
   ],
   ['status --jsn', "unknown option '--jsn': did you mean --json? (plimsoll status --help shows more)"],
 ])('wrong usage, plimsoll %s, is one line with the way out, and exit code 2', async (line, said) => {

@@ -449,7 +449,7 @@ describe('problems', () => {
     ['/api/v1/accounts?lmit=1', 'lmit: is not known here'],
     [
       '/api/v1/accounts?state=dead',
-      'state: must be one of active, failing, parked, reauthorize, uninstalling, uninstalled',
+      'state: must be one of active, failing, parked, reauthorize, uninstalling, uninstalled, must-reconnect, paused',
     ],
     ['/api/v1/accounts?sort=hubId', 'sort: must be one of worst, domain, nearest, poll'],
     ['/api/v1/alerts?level=high', 'level: must be one of warning, critical'],

@@ -30,9 +30,10 @@ const commands = describeCommands(OPERATIONS).map((command) => {
   return { name: command.name, command, operation }
 })
 
-/** What asks the provider or a receiver, or ends with another code than 0: its own test has one. */
+/** What asks the provider or a receiver, remarks something, or ends with another code than 0: its own test has one. */
 const ELSEWHERE = new Set([
   'accounts poll',
+  'accounts reconnect-link',
   'accounts refresh',
   'alerts test',
   'status',
