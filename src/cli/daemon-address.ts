@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { networkInterfaces } from 'node:os'
 import { dirname, resolve } from 'node:path'
 import { readDaemonFile } from '../runtime/daemon-file.ts'
@@ -19,18 +19,15 @@ interface AddressOptions {
 }
 
 /** The named daemon, or else the one that the config's data folder leads to; undefined where none has left its address there. */
-export function findDaemon(
-  io: Pick<Io, 'env' | 'cwd'>,
-  options: AddressOptions,
-  dataDir: () => string,
-): DaemonAddress | undefined {
+export async function findDaemon(io: Io, options: AddressOptions): Promise<DaemonAddress | undefined> {
   const named = options.url ?? (io.env.PLIMSOLL_URL || undefined)
   const token = options.token ?? (io.env.PLIMSOLL_TOKEN || undefined)
   if (named !== undefined) {
     if (token === undefined) throw new CommandError(`which token opens ${named}? Give --token, or set PLIMSOLL_TOKEN`)
     return { url: safeUrl(named), token, isLocal: false }
   }
-  const found = readDaemonFile(dataDir())
+  const folder = await dataFolderOf(io, options.config)
+  const found = folder === undefined ? undefined : readDaemonFile(folder)
   if (found === undefined) return undefined
   return { url: safeUrl(found.url), token: token ?? found.token, isLocal: true }
 }
@@ -53,6 +50,16 @@ function isThisMachine(host: string): boolean {
   return Object.values(networkInterfaces()).some((addresses) => addresses?.some(({ address }) => address === bare))
 }
 
+async function dataFolderOf(io: Io, config: string): Promise<string | undefined> {
+  const file = resolve(io.cwd, config)
+  // A missing file is refused by the next step, which reads it.
+  if (!existsSync(file)) return undefined
+  const folder = dataFolderIn(file)
+  if (folder !== undefined) return folder
+  const { readConfig } = await import('./installation.ts')
+  return readConfig(io, config).config.dataDir
+}
+
 /** The default of the config loader, too. */
 const DEFAULT_FOLDER = '.plimsoll'
 const PLAIN = /^dataDir:[ \t]+(?:'([^'\n]*)'|"([^"\\\n]*)"|([^\s#'"&*!|>%@`{[\]][^#\n]*?))[ \t]*(?:#.*)?$/m
@@ -64,7 +71,7 @@ const PLAIN = /^dataDir:[ \t]+(?:'([^'\n]*)'|"([^"\\\n]*)"|([^\s#'"&*!|>%@`{[\]]
 export function dataFolderIn(file: string): string | undefined {
   const text = readFileSync(file, 'utf8')
   const folder = dirname(file)
-  if (!/^\s*['"]?dataDir/m.test(text) && !text.trimStart().startsWith('{')) return resolve(folder, DEFAULT_FOLDER)
+  if (!/^(?!\s*#).*dataDir/m.test(text)) return resolve(folder, DEFAULT_FOLDER)
   const [, single, double, plain] = PLAIN.exec(text) ?? []
   const written = single ?? double ?? plain
   return written === undefined || written.includes('${') ? undefined : resolve(folder, written)

@@ -1,4 +1,4 @@
-import { createReadStream, existsSync, readFileSync, statSync } from 'node:fs'
+import { createReadStream, readFileSync, statSync } from 'node:fs'
 import { basename, resolve } from 'node:path'
 import { Readable } from 'node:stream'
 import type { Command } from 'commander'
@@ -7,7 +7,7 @@ import { jsonText } from '../runtime/json-text.ts'
 import type { Shown } from '../text/shown.ts'
 import type { TableAnswer } from '../text/table-answer.ts'
 import { type Api, ApiProblem, type ApiRequest, ask, download, NoDaemon, overHttp, type Watcher } from './client.ts'
-import { dataFolderIn, findDaemon } from './daemon-address.ts'
+import { findDaemon } from './daemon-address.ts'
 import { CommandError, ExitCode, type Io, unreadable } from './io.ts'
 import { printShown } from './print-shown.ts'
 import { showProgress } from './progress.ts'
@@ -85,7 +85,7 @@ async function withApi(
   options: RemoteOptions,
   work: (api: Api) => Promise<void>,
 ): Promise<void> {
-  const daemon = findDaemon(io, options, () => dataFolderOf(io, options.config))
+  const daemon = await findDaemon(io, options)
   if (daemon !== undefined) {
     try {
       return await work(overHttp(io, daemon))
@@ -95,13 +95,6 @@ async function withApi(
   }
   const { withLocalApi } = await import('./local-api.ts')
   await withLocalApi(io, options.config, remote, work)
-}
-
-function dataFolderOf(io: Io, config: string): string {
-  const file = resolve(io.cwd, config)
-  // The daemon or this process reads the config again and reports its problems.
-  if (!existsSync(file)) return ''
-  return dataFolderIn(file) ?? ''
 }
 
 async function carryOut(

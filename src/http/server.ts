@@ -178,8 +178,7 @@ function guardOf({
   clock,
   log,
 }: HttpDeps): Guard {
-  const named = new AdminTokenStore(store, keys, connect.vault)
-  const stores = { named, ended: new EndedSessions(store, keys) }
+  const stores = { named: new AdminTokenStore(store, keys, connect.vault), ended: new EndedSessions(store, keys) }
   const known = new KnownTokens(adminTokens, stores, { clock, log })
   void known.current() // So that there is a last list to hold on to from the start.
   return {
@@ -218,7 +217,9 @@ function addHooks(app: FastifyInstance, deps: HttpDeps, lasting: Lasting & { rou
   app.addHook('preParsing', async ({ raw, routeOptions }) => {
     if (routeOptions.config.takesFile !== true) endLateBody(raw)
   })
-  app.addHook('onSend', async (_request, reply) => {
+  app.addHook('onSend', async (request, reply) => {
+    // A token that was made or removed counts from this answer on.
+    if (request.routeOptions.config.scope === 'admin') lasting.guard.known.readAnew()
     // A connection that is kept would hold up the end.
     if (lasting.isClosing) reply.header('connection', 'close')
   })

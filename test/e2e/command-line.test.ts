@@ -80,7 +80,7 @@ test('an account is named by its domain too; one that no account has is an error
   expect(await command('accounts', 'poll', `x${hubDomain}`)).toMatchObject({
     code: 1,
     out: '',
-    err: `plimsoll: no account has the domain x${hubDomain}: did you mean ${hubDomain}?\n`,
+    err: `plimsoll: there is no account x${hubDomain}: did you mean ${hubDomain}?\n`,
   })
 })
 
@@ -194,7 +194,8 @@ test('an alert about the whole fleet is listed without an account', async () => 
 })
 
 test('wrong usage exits with 2 and says how it goes', async () => {
-  for (const args of [['acounts'], ['accounts', 'show', '0'], ['accounts', 'connect'], ['start', '--confg', 'x']]) {
+  const onlyTheDaemonKnows = ['audit', 'list', '--since', 'once', '-c', config]
+  for (const args of [['acounts'], onlyTheDaemonKnows, ['accounts', 'connect'], ['start', '--confg', 'x']]) {
     const { code, err } = await plimsollHere(args, scene.folder)
     expect(code, args.join(' ')).toBe(2)
     expect(err).not.toBe('')
@@ -225,6 +226,7 @@ test('the daemon refuses a bad config with all problems, before it touches anyth
 
 test('another key under the same id is refused with what to check, and no token is touched', async () => {
   const other = await scene.configFile({
+    dataDir: join(scene.folder, 'other'),
     encryption: { keys: [{ id: 'k1', key: Buffer.alloc(32, 9).toString('base64') }] },
   })
   const { code, err } = await plimsollHere(['accounts', 'list', '--config', other], scene.folder)
@@ -236,7 +238,10 @@ test('another key under the same id is refused with what to check, and no token 
 })
 
 test('without Redis a command fails soon and says so', async () => {
-  const away = await scene.configFile({ redis: { url: 'redis://127.0.0.1:1' } })
+  const away = await scene.configFile({
+    dataDir: join(scene.folder, 'away'),
+    redis: { url: 'redis://127.0.0.1:1' },
+  })
   const { code, err } = await plimsoll(['accounts', 'list', '--config', away], scene.folder)
   expect({ code, err }).toMatchObject({ code: 1, err: expect.stringContaining('Redis does not answer') })
 })

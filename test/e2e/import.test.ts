@@ -61,11 +61,11 @@ test('a fleet comes in beside a daemon at work, which refreshes, names and polls
   writeFileSync(join(scene.folder, 'fleet.csv'), lines.join('\n'))
   const { code, out, err } = await command('accounts', 'import', 'fleet.csv')
   expect(code).toBe(1)
-  expect(out).toBe(
+  expect(out).toBe('imported 3, kept 0, replaced 0, bad 2\n')
+  expect(err).toBe(
     'line 5 has an access token where the refresh token should be\nline 6 has a hubId that is no whole number\n' +
-      'imported 3, kept 0, replaced 0, bad 2\n',
+      'plimsoll: fleet.csv has 2 bad lines; the others are in\n',
   )
-  expect(err).toBe('plimsoll: fleet.csv has 2 bad lines; the others are in\n')
   for (const token of scene.sandbox.issuedTokens()) expect(out + err).not.toContain(token)
 
   for (const index of [0, 1]) {
@@ -122,7 +122,11 @@ test('an export moves the fleet to an installation with the same key, and nowher
     const text = readFileSync(file, 'utf8')
     for (const token of scene.sandbox.issuedTokens()) expect(text).not.toContain(token)
 
-    const there = await scene.configFile({ redis: { url: scene.redis.url, prefix: `moved-${name.split('.')[1]}` } })
+    const prefix = `moved-${name.split('.')[1]}`
+    const there = await scene.configFile({
+      dataDir: join(scene.folder, prefix),
+      redis: { url: scene.redis.url, prefix },
+    })
     const moved = await plimsollHere(['accounts', 'import', name, '--config', there], scene.folder)
     expect(moved).toMatchObject({ code: 0, out: 'imported 4, kept 0, replaced 0, bad 0\n', err: '' })
     const listed = await plimsollHere(['accounts', 'list', '--json', '--config', there], scene.folder)
@@ -131,12 +135,13 @@ test('an export moves the fleet to an installation with the same key, and nowher
   expect(readdirSync(scene.folder).filter((name) => name.endsWith('.tmp'))).toEqual([])
 
   const foreign = await scene.configFile({
+    dataDir: join(scene.folder, 'foreign'),
     redis: { url: scene.redis.url, prefix: 'foreign' },
     encryption: { keys: [{ id: 'k2', key: Buffer.alloc(32, 8).toString('base64') }] },
   })
   const refused = await plimsollHere(['accounts', 'import', 'out.csv', '--config', foreign], scene.folder)
   expect(refused.code).toBe(1)
-  expect(refused.out).toContain('no key with the id k1 is configured')
+  expect(refused.err).toContain('no key with the id k1 is configured')
 })
 
 test('what is no list of accounts is refused in one line, and an export goes where it can be written', async () => {
@@ -161,7 +166,10 @@ test('an import that is killed is run again, and what is in already is kept', as
   const ROWS = 20_000
   const rows = Array.from({ length: ROWS }, (_, n) => `${5_000_000 + n},na1-token-${n}\n`)
   writeFileSync(join(scene.folder, 'big.csv'), `hubId,refreshToken\n${rows.join('')}`)
-  const there = await scene.configFile({ redis: { url: scene.redis.url, prefix: 'big' } })
+  const there = await scene.configFile({
+    dataDir: join(scene.folder, 'big'),
+    redis: { url: scene.redis.url, prefix: 'big' },
+  })
   const child = spawn(process.execPath, [MAIN, 'accounts', 'import', 'big.csv', '--config', there], {
     cwd: scene.folder,
   })

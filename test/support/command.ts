@@ -52,6 +52,11 @@ export async function plimsollHere(args: readonly string[], cwd: string, more: P
   return { out: ran.out, err: withoutProgress(ran.err), code }
 }
 
+/** Without what goes with a secret that is shown once, or with a link. */
+export function withoutNotes(err: string): string {
+  return err.replaceAll(/^plimsoll: (Keep it|it connects account).*\n/gm, '')
+}
+
 const NO_DAEMON = 'plimsoll: no daemon runs here: this is answered from its data\n'
 
 /** Without the note of where it was answered, and the lines of progress, which come from two seconds of work on. */

@@ -82,6 +82,8 @@ export function spawnDaemon(
   }
 }
 
+export type Settings = Readonly<Record<string, object | string>>
+
 export interface DaemonConfig {
   sandboxUrl: string
   smtpUrl: string
@@ -89,7 +91,7 @@ export interface DaemonConfig {
   redisUrl?: string
   port: number
   /** Merged over the rest, group by group. */
-  settings?: Record<string, object>
+  settings?: Settings
 }
 
 export const WEBHOOK_SECRET = `whsec_${Buffer.from('a secret of the webhook tests, 32+').toString('base64')}`
@@ -120,7 +122,8 @@ export function writeDaemonConfig(folder: string, options: DaemonConfig): string
     http: { listen: `127.0.0.1:${port}`, publicUrl: `http://127.0.0.1:${port}`, adminToken: ADMIN_TOKEN },
   }
   for (const [group, values] of Object.entries(settings)) {
-    config[group] = Array.isArray(values) ? values : { ...(config[group] as object | undefined), ...values }
+    const isGroup = typeof values === 'object' && !Array.isArray(values)
+    config[group] = isGroup ? { ...(config[group] as object | undefined), ...values } : values
   }
   const file = join(folder, `plimsoll-${port}.yaml`)
   writeFileSync(file, JSON.stringify(config, undefined, 2)) // JSON is YAML too.

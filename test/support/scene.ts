@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { TestContext } from 'vitest'
 import { systemClock } from '../../src/runtime/clock.ts'
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandbox/sandbox.ts'
-import { type Daemon, startDaemon, writeDaemonConfig } from './daemon.ts'
+import { type Daemon, type Settings, startDaemon, writeDaemonConfig } from './daemon.ts'
 import { freePort, type JournalEntry } from './fleet.ts'
 import { type RedisServer, startRedis } from './redis-server.ts'
 
@@ -14,7 +14,8 @@ export interface Scene {
   redis: RedisServer
   folder: string
   daemon(settings?: Record<string, object>): Promise<Daemon>
-  configFile(settings?: Record<string, object>): Promise<string>
+  /** With another `dataDir` its commands do not find the daemons of the scene. */
+  configFile(settings?: Settings): Promise<string>
   close(): Promise<void>
 }
 
@@ -36,7 +37,7 @@ export async function openScene(options: Partial<SandboxOptions> = {}): Promise<
     systemClock,
   )
   const daemons: Daemon[] = []
-  const configFile = async (settings: Record<string, object> = {}) =>
+  const configFile = async (settings: Settings = {}) =>
     writeDaemonConfig(folder, {
       sandboxUrl: sandbox.url,
       smtpUrl: sandbox.smtpUrl,

@@ -27,6 +27,8 @@ const WAIT_MS = 500
 /** A moment of last use need not be more exact, and a write for every request would be for nothing. */
 const NOTE_USE_EVERY_MS = 60_000
 
+const IGNORED = 'stored admin tokens that are not ours do not work; see plimsoll admin-tokens list'
+
 /**
  * The admin tokens as this process knows them, and the sessions that are over: its own tokens, which need no Redis, and the
  * list that was read last. While Redis can't be read that list holds.
@@ -91,6 +93,11 @@ export class KnownTokens {
   /** Here at once, at other daemons when they read again. */
   async endSession(session: string): Promise<void> {
     await this.#endedSessions.add(session, this.#clock.now())
+    this.readAnew()
+  }
+
+  /** The list has changed: the next request reads it again. */
+  readAnew(): void {
     this.#readAt = Number.NEGATIVE_INFINITY
   }
 
@@ -107,16 +114,11 @@ export class KnownTokens {
       const [stored, ended] = await Promise.all([this.#store.list(), this.#endedSessions.list()])
       const named = stored.filter(({ isOurs }) => isOurs)
       const ignored = stored.length - named.length
-      if (ignored > (this.#read?.ignored ?? 0)) this.#tellOf(ignored)
+      if (ignored > (this.#read?.ignored ?? 0)) this.#log.warn({ code: 'http.token-ignored', ignored }, IGNORED)
       this.#read = { named, ended, ignored }
     } catch {
       // The last list holds; while there is none, the next request may find Redis there.
       if (this.#read === undefined) this.#readAt = Number.NEGATIVE_INFINITY
     }
-  }
-
-  #tellOf(ignored: number): void {
-    const message = 'admin tokens are stored that this installation did not make: they do not work'
-    this.#log.warn({ code: 'http.token-ignored', ignored }, `${message}; see plimsoll admin-tokens list`)
   }
 }
