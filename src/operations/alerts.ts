@@ -1,5 +1,6 @@
 import * as z from 'zod'
-import { findAlert } from '../alerts/acknowledge.ts'
+import { findAlert, findAlertOf } from '../alerts/acknowledge.ts'
+import { alertOfTransition } from '../alerts/alert.ts'
 import { alertTitle } from '../alerts/alert-title.ts'
 import { acknowledgementOf, type OpenAlert, type OpenState, readOpenAlerts } from '../alerts/open-alerts.ts'
 import { LONGEST_AUTHOR, LONGEST_COMMENT } from '../alerts/silence.ts'
@@ -100,7 +101,10 @@ export const listAlerts = operation({
 /** The part of an id that a table has; `alerts ack` needs no more. */
 const ID_BEGINNING = 8
 
-const ID = textField('its id, or the first six characters of it, or more')
+const OF_ALERT = z.strictObject({
+  id: textField('its id, or the first six characters of it, or more'),
+  hubId: accountField('its account, which spares a search').optional(),
+})
 const EXAMPLE = { params: { id: '72254a98b7594a1f' } }
 
 export const showAlert = operation({
@@ -108,12 +112,12 @@ export const showAlert = operation({
   method: 'GET',
   path: '/alerts/{id}',
   summary: 'one alert that is open',
-  input: z.strictObject({ id: ID }),
+  input: OF_ALERT,
   output: OpenAlertShape,
   problems: [404, 409],
   example: EXAMPLE,
   run: async (deps, { input, now }) => {
-    const { id, hubId } = await alertNamed(deps, input.id)
+    const { id, hubId } = await alertNamed(deps, input)
     const found = (await readOpenAlerts(deps.store, deps.keys, [hubId])).filter((alert) => alert.id === id)
     const [alert] = withMarks(found, await deps.silences.active(now), now)
     if (alert === undefined) throw justClosed(id)
@@ -200,8 +204,8 @@ export const acknowledgeAlert = operation({
   method: 'POST',
   path: '/alerts/{id}/acknowledge',
   summary: 'acknowledge an open alert: it is not sent again until it gets worse',
-  input: z.strictObject({
-    id: ID,
+  input: OF_ALERT.extend({
+    level: choiceField(ALERT_LEVELS, 'the level that was seen: a higher one is not acknowledged').optional(),
     comment: textField('what is being done', { most: LONGEST_COMMENT }).optional(),
     by: textField('by whom; default: who runs this', { most: LONGEST_AUTHOR, 'x-option': 'author' }).optional(),
   }),
@@ -214,16 +218,17 @@ export const acknowledgeAlert = operation({
     examples: ['1f0c9a7be2d45a63 --comment "asked the customer"'],
   },
   run: async (deps, { input, who }) => {
-    const alert = await alertNamed(deps, input.id)
+    const alert = await alertNamed(deps, input)
     // Comment and author go into mails, pages and logs.
     const comment = cleanText(input.comment ?? '', LONGEST_COMMENT) || undefined
     const by = cleanText(input.by ?? '', LONGEST_AUTHOR) || who.name
     const { id, hubId, state } = alert
-    const outcome = await deps.actions.acknowledge({ id, hubId, level: state.level }, { by, comment }, who)
+    const seen = { id, hubId, level: input.level ?? state.level }
+    const outcome = await deps.actions.acknowledge(seen, { by, comment }, who)
     if (outcome.is === 'not-open') throw justClosed(id)
     if (outcome.is !== 'gone-worse') return { alert, ...outcome }
     const hint = 'plimsoll alerts list shows how, then acknowledge it'
-    throw new Refusal('conflict', `alert ${id} has just got worse`, { hint })
+    throw new Refusal('conflict', `alert ${id} got worse: its level is higher than the one that was seen`, { hint })
   },
   json: ({ alert, is, acknowledged }) => ({
     ...idsOf(alert),
@@ -245,13 +250,13 @@ export const unacknowledgeAlert = operation({
   method: 'POST',
   path: '/alerts/{id}/unacknowledge',
   summary: 'take an acknowledgement back: the alert repeats again',
-  input: z.strictObject({ id: ID }),
+  input: OF_ALERT.pick({ id: true }),
   output: UnacknowledgedShape,
   problems: [404, 409],
   example: EXAMPLE,
   command: { name: 'alerts unack', args: '<id>', examples: ['1f0c9a7be2d45a63'] },
   run: async (deps, { input, who }) => {
-    const alert = await alertNamed(deps, input.id)
+    const alert = await alertNamed(deps, input)
     const { is } = await deps.actions.unacknowledge(alert, who)
     if (is === 'not-open') throw justClosed(alert.id)
     return { alert, is }
@@ -264,25 +269,22 @@ export const unacknowledgeAlert = operation({
 })
 
 /** The open alert that an id, or its beginning, names. */
-async function alertNamed(deps: OperationDeps, given: string): Promise<OpenState> {
-  const found = await findAlert(deps, given)
-  const hint = 'plimsoll alerts list shows those that are'
+export async function alertNamed(deps: OperationDeps, { id, hubId }: z.output<typeof OF_ALERT>): Promise<OpenState> {
+  const ofAccount = hubId === undefined ? undefined : await findAlertOf(deps, hubId, alertOfTransition(id))
+  if (ofAccount !== undefined) return ofAccount
+  const found = await findAlert(deps, id)
+  const given = id.slice(0, 40)
   switch (found.is) {
     case 'found':
       return found.alert
-    case 'no-id':
-      throw new Refusal(
-        'unknown',
-        `"${given.slice(0, 40)}" is not the id of an alert, nor its first six characters or more`,
-        {
-          field: 'id',
-          hint: 'plimsoll alerts list shows them',
-        },
-      )
+    case 'no-id': {
+      const why = `"${given}" is not the id of an alert, nor its first six characters or more`
+      throw new Refusal('unknown', why, { field: 'id', hint: 'plimsoll alerts list shows them' })
+    }
     case 'several':
       throw new Refusal('ambiguous', `several open alerts begin with ${given}: ${found.ids.join(', ')}`)
     case 'unknown':
-      throw new Refusal('unknown', `no alert ${given.slice(0, 40)} is open`, { hint })
+      throw new Refusal('unknown', `no alert ${given} is open`, { hint: 'plimsoll alerts list shows those that are' })
   }
 }
 

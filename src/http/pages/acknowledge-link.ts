@@ -1,16 +1,19 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import * as z from 'zod'
-import { ACKNOWLEDGE_PATH } from '../../alerts/acknowledge.ts'
+import { ACKNOWLEDGE_PATH, type ReadAckLink } from '../../alerts/acknowledge.ts'
 import { alertText } from '../../alerts/alert-title.ts'
-import { acknowledgementOf, type OpenAlert, readOpenAlerts } from '../../alerts/open-alerts.ts'
+import type { OpenAlert } from '../../alerts/open-alerts.ts'
+import { LONGEST_AUTHOR } from '../../alerts/silence.ts'
+import { acknowledgeAlert, showAlert } from '../../operations/alerts.ts'
+import { NO_ACCOUNT } from '../../redis/steps.ts'
 import { cleanText } from '../../text/clean-text.ts'
-import { formatMoment, formatTime } from '../../text/format-time.ts'
+import { formatTime } from '../../text/format-time.ts'
 import { type Html, html } from '../../text/html.ts'
 import { accountText } from '../../views/alert-texts.ts'
 import { addressOf } from '../access/client.ts'
 import { FEW_FIELDS, OPEN_FORM, readForms } from '../access/forms.ts'
-import { check } from '../query.ts'
+import { asProblem } from '../answer-error.ts'
 import { requireRedis } from '../redis-away.ts'
+import { runForPage } from '../run-for-page.ts'
 import type { WebDeps } from '../web-deps.ts'
 import { plainPage, sendPage } from './page.ts'
 import { levelBadge, when } from './parts/cells.ts'
@@ -26,10 +29,21 @@ export function serveAcknowledgeLinks(app: FastifyInstance, deps: WebDeps): void
     const link = deps.ackLinks.read(query, deps.clock.now())
     return link.is === 'good' ? undefined : send(reply, BAD_LINKS[link.is])
   })
-  app.get(ACKNOWLEDGE_PATH, async (request, reply) => send(reply, await answerLink(deps, request, ask)))
-  app.post(ACKNOWLEDGE_PATH, OPEN_FORM, async (request, reply) =>
-    send(reply, await answerLink(deps, request, acknowledge)),
-  )
+  const answerBy = (answer: typeof ask) => async (request: FastifyRequest, reply: FastifyReply) => {
+    const link = deps.ackLinks.read(request.query, deps.clock.now())
+    if (link.is !== 'good') return send(reply, BAD_LINKS[link.is])
+    await requireRedis(deps.store)
+    try {
+      return send(reply, await answer(deps, request, link))
+    } catch (error) {
+      const { status } = asProblem(error, deps)
+      const inVain = IN_VAIN[status]?.(link.query)
+      if (inVain === undefined) throw error
+      return send(reply, { status, ...inVain })
+    }
+  }
+  app.get(ACKNOWLEDGE_PATH, answerBy(ask))
+  app.post(ACKNOWLEDGE_PATH, OPEN_FORM, answerBy(acknowledge))
 }
 
 interface Answer {
@@ -44,105 +58,55 @@ function send(reply: FastifyReply, { status, title, body }: Answer): FastifyRepl
   return sendPage(reply, status, plainPage({ title, body, noIndex: true }))
 }
 
-/** A good link, to an alert that is open. */
-interface Followed {
-  alert: OpenAlert
-  hubId: number
-  /** To the page that is shown: a proxy may have it under another path. */
-  address: string
-  now: number
-}
-
-async function answerLink(
-  deps: WebDeps,
-  request: FastifyRequest,
-  answer: (deps: WebDeps, request: FastifyRequest, followed: Followed) => Promise<Answer>,
-): Promise<Answer> {
-  const now = deps.clock.now()
-  const link = deps.ackLinks.read(request.query, now)
-  if (link.is !== 'good') return BAD_LINKS[link.is]
-  await requireRedis(deps.store)
-  const { hubId, alertId, query } = link
-  const alert = (await readOpenAlerts(deps.store, deps.keys, [hubId])).find(({ id }) => id === alertId)
-  return alert === undefined ? NOT_OPEN : answer(deps, request, { alert, hubId, address: `?${query}`, now })
-}
-
-/** The page before: the alert, and one button. */
-async function ask(_deps: WebDeps, _request: FastifyRequest, { alert, address, now }: Followed): Promise<Answer> {
-  const { acknowledged } = alert
-  if (acknowledged !== undefined && now < Date.parse(acknowledged.until)) return already(alert, acknowledged, now)
-  return {
-    status: 200,
-    title: 'Acknowledge this alert?',
-    body: html`${facts(alert, now)}
-<form method="post" action="${address}" class="form">
-<input type="hidden" name="level" value="${alert.level}">
-<label>Your name <input name="by" maxlength="100" autocomplete="name"></label>
+/** The page of the alert, with one button; of one that is acknowledged, with who did it. */
+async function ask(deps: WebDeps, request: FastifyRequest, link: GoodLink, title?: string): Promise<Answer> {
+  const { value: alert, call } = await runForPage(showAlert, deps, alertOf(link), request)
+  const { acknowledged, level } = alert
+  if (acknowledged === undefined) {
+    const body = html`${facts(alert, call.now)}
+<form method="post" action="?${link.query}" class="form">
+<input type="hidden" name="level" value="${level}">
+<label>Your name <input name="by" maxlength="80" autocomplete="name"></label>
 <label>Comment <input name="comment" maxlength="300" autocomplete="off"></label>
 <div class="row"><button>Acknowledge</button></div>
 </form>
-<p class="soft">It is then not sent again until it gets worse. Opening this page has changed nothing.</p>`,
+<p class="soft">It is then not sent again until it gets worse. Opening this page has changed nothing.</p>`
+    return { status: 200, title: 'Acknowledge this alert?', body }
   }
-}
-
-/** Empty text counts as absent, and so does invisible text. */
-const words = (most: number) =>
-  z
-    .string('must be a text')
-    .trim()
-    .max(most, `is longer than ${most} characters`)
-    .transform((given) => cleanText(given, most) || undefined)
-    .optional()
-
-const FORM = z
-  .object({ by: words(100), comment: words(500), level: z.enum(['warning', 'critical']).optional() })
-  .optional()
-
-async function acknowledge(deps: WebDeps, request: FastifyRequest, followed: Followed): Promise<Answer> {
-  const { alert, hubId, address, now } = followed
-  const { by: name, comment, level = alert.level } = check(FORM, request.body ?? undefined) ?? {}
-  // Marks the name as written by the holder: no admin token's name looks so, and a link proves no name.
-  const by = name === undefined ? 'the holder of the link' : `${name}, by link`
-  const who = { name: by, via: 'link', from: addressOf(request) } as const
-  const outcome = await deps.actions.acknowledge({ id: alert.id, hubId, level }, { by, comment }, who)
-  switch (outcome.is) {
-    case 'acknowledged': {
-      const until = formatMoment(outcome.acknowledged.until)
-      return {
-        status: 200,
-        title: 'Acknowledged',
-        body: html`${facts(alert, now)}
-<p class="verdict good">It is not sent again until ${until}, unless it gets worse. You can close this page.</p>`,
-      }
-    }
-    case 'already':
-      return already(alert, acknowledgementOf(outcome.acknowledged), now)
-    case 'not-open':
-      return NOT_OPEN
-    case 'gone-worse':
-      return {
-        status: 409,
-        title: 'This alert got worse meanwhile',
-        body: html`<p>It is not acknowledged: it is at a higher level than the one you were shown.</p>
-<p><a href="${address}">Check it again</a></p>`,
-      }
-  }
-}
-
-function already(alert: OpenAlert, acknowledged: NonNullable<OpenAlert['acknowledged']>, now: number): Answer {
   const { by, at, until, comment } = acknowledged
-  return {
-    status: 200,
-    title: 'Already acknowledged',
-    body: html`${facts(alert, now)}
-<p>Acknowledged by ${cleanText(by)} ${when(at, now)}${comment === undefined ? undefined : html`: ${cleanText(comment, 500)}`}. It is not sent again until ${formatTime(until)}, unless it gets worse.</p>`,
-  }
+  const body = html`${facts(alert, call.now)}
+<p class="verdict good">Acknowledged by ${cleanText(by)} ${when(at, call.now)}${comment === undefined ? undefined : html`: ${cleanText(comment, 500)}`}. It is not sent again until ${formatTime(until)}, unless it gets worse.</p>`
+  return { status: 200, title: title ?? 'Already acknowledged', body }
 }
 
-const NOT_OPEN: Answer = {
-  status: 404,
-  title: 'This alert is not open any more',
-  body: html`<p>It was resolved, so there is nothing to acknowledge. If it opens again, you get a new message.</p>`,
+async function acknowledge(deps: WebDeps, request: FastifyRequest, link: GoodLink): Promise<Answer> {
+  const body = (request.body ?? {}) as Record<string, unknown>
+  const name = cleanText(String(body.by ?? ''), LONGEST_AUTHOR)
+  // Marks the name as written by the holder: no admin token's name looks so, and a link proves no name.
+  const by = name === '' ? 'the holder of the link' : `${name}, by link`
+  const who = { name: by, via: 'link', from: addressOf(request) } as const
+  const given = { ...body, ...alertOf(link), by: typeof (body.by ?? '') === 'string' ? by : body.by }
+  const { value } = await runForPage(acknowledgeAlert, deps, given, request, who)
+  return ask(deps, request, link, value.is === 'acknowledged' ? 'Acknowledged' : undefined)
+}
+
+type GoodLink = Extract<ReadAckLink, { is: 'good' }>
+
+function alertOf({ hubId, alertId }: GoodLink): { id: string; hubId: string | undefined } {
+  return { id: alertId, hubId: hubId === NO_ACCOUNT ? undefined : String(hubId) }
+}
+
+/** Why a good link does nothing. */
+const IN_VAIN: Readonly<Record<number, (query: string) => Omit<Answer, 'status'>>> = {
+  404: () => ({
+    title: 'This alert is not open any more',
+    body: html`<p>It was resolved, so there is nothing to acknowledge. If it opens again, you get a new message.</p>`,
+  }),
+  409: (query) => ({
+    title: 'This alert got worse meanwhile',
+    body: html`<p>It is not acknowledged: it is at a higher level than the one you were shown.</p>
+<p><a href="?${query}">Check it again</a></p>`,
+  }),
 }
 
 const BAD_LINKS: Readonly<Record<'expired' | 'forged', Answer>> = {

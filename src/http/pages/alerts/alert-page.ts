@@ -1,6 +1,4 @@
 import type { FastifyRequest } from 'fastify'
-import * as z from 'zod'
-import { findAlert, findAlertOf } from '../../../alerts/acknowledge.ts'
 import { type Alert, alertOfTransition } from '../../../alerts/alert.ts'
 import { alertTitle } from '../../../alerts/alert-title.ts'
 import { linkCommand } from '../../../alerts/kinds/notified-alert.ts'
@@ -9,6 +7,7 @@ import { withHublets } from '../../../alerts/with-hublets.ts'
 import { type DescribedAlert, describeAlert } from '../../../delivery/describe/describe-alert.ts'
 import type { DescribedRecords } from '../../../delivery/describe/describe-records.ts'
 import { type MailLinks, RECONNECT } from '../../../delivery/describe/mail-links.ts'
+import { acknowledgeAlert, alertNamed, unacknowledgeAlert } from '../../../operations/alerts.ts'
 import { NO_ACCOUNT } from '../../../redis/steps.ts'
 import { defined } from '../../../runtime/defined.ts'
 import { cleanText } from '../../../text/clean-text.ts'
@@ -17,13 +16,13 @@ import { accountText } from '../../../views/alert-texts.ts'
 import { readNotifications } from '../../../views/notifications.ts'
 import { withMarks } from '../../../views/silenced.ts'
 import { formTokenField, tokenOfWriter } from '../../access/forms.ts'
-import { whoOf } from '../../access/who.ts'
 import { Problem } from '../../problem.ts'
-import { check, oneOf, parseHubId } from '../../query.ts'
+import { check, parseHubId } from '../../query.ts'
 import type { WebDeps } from '../../web-deps.ts'
 import { RANGE, readAccountPage } from '../account/account-page.ts'
 import { type RangeName, rangeChoice, seriesChart } from '../account/account-series.ts'
 import { ruleText } from '../account/series-table.ts'
+import { operationForm } from '../operation-form.ts'
 import type { OperatorPage } from '../page.ts'
 import { alertPath, reconnectField } from '../parts/alert-links.ts'
 import { acknowledgedText } from '../parts/alert-lists.ts'
@@ -37,7 +36,12 @@ import { alertNow } from './alert-now.ts'
 export async function showAlertPage(deps: WebDeps, request: FastifyRequest): Promise<OperatorPage> {
   const now = deps.clock.now()
   const { range } = check(RANGE, request.query)
-  const asked = await askedFor(deps, request)
+  const { account } = request.query as Record<string, unknown>
+  const { id: given } = request.params as { id: string }
+  const asked = await alertNamed(deps, {
+    id: given,
+    hubId: typeof account === 'string' ? parseHubId(account) : undefined,
+  })
   const { id, hubId } = asked
   const [silences, notified, found] = await Promise.all([
     deps.silences.active(now),
@@ -62,19 +66,6 @@ ${about.chart}
 <h2>Notifications</h2>
 ${notificationTable(transitions, now)}`
   return { at: '/alerts', title: titleOf(alert), body }
-}
-
-/** The open alert of a request: by its whole id, or how it begins. */
-async function askedFor(deps: WebDeps, request: FastifyRequest): Promise<OpenState> {
-  const { id } = request.params as { id: string }
-  const { account } = request.query as Record<string, unknown>
-  const hubId = typeof account === 'string' ? parseHubId(account) : undefined
-  const ofAccount = hubId === undefined ? undefined : await findAlertOf(deps, hubId, alertOfTransition(id))
-  if (ofAccount !== undefined) return ofAccount
-  const found = await findAlert(deps, id)
-  if (found.is === 'several') throw new Problem(409, `Several open alerts begin so: ${found.ids.join(', ')}.`)
-  if (found.is !== 'found') throw notOpen(id)
-  return found.alert
 }
 
 function notOpen(id: string): Problem {
@@ -213,36 +204,9 @@ function actionPath(alert: OpenAlert, action: 'acknowledge' | 'unacknowledge'): 
   return `${path}/${action}${query === undefined ? '' : `?${query}`}`
 }
 
-const FORM = z.object({
-  level: oneOf(['warning', 'critical']),
-  comment: z
-    .string()
-    .max(2_000)
-    .default('')
-    .transform((given) => cleanText(given, 500) || undefined),
-})
+export const acknowledgeByForm = operationForm(acknowledgeAlert, outcomePath)
+export const unacknowledgeByForm = operationForm(unacknowledgeAlert, outcomePath)
 
-export async function acknowledgeByForm(deps: WebDeps, request: FastifyRequest): Promise<string> {
-  const { level, comment } = check(FORM, request.body ?? {})
-  const { id, hubId } = await askedFor(deps, request)
-  const outcome = await deps.actions.acknowledge({ id, hubId, level }, { by: request.caller, comment }, whoOf(request))
-  if (outcome.is === 'not-open') throw notOpen(id)
-  if (outcome.is === 'gone-worse') {
-    throw new Problem(
-      409,
-      'It was not acknowledged: it is at a higher level than the one you were shown. Check it again.',
-    )
-  }
-  return outcomePath({ id, hubId }, outcome.is)
-}
-
-export async function unacknowledgeByForm(deps: WebDeps, request: FastifyRequest): Promise<string> {
-  const { id, hubId } = await askedFor(deps, request)
-  const { is } = await deps.actions.unacknowledge({ id, hubId }, whoOf(request))
-  if (is === 'not-open') throw notOpen(id)
-  return outcomePath({ id, hubId }, is)
-}
-
-function outcomePath({ id, hubId }: Pick<OpenState, 'id' | 'hubId'>, done: Done): string {
-  return `/alerts/${id}?${hubId === NO_ACCOUNT ? '' : `account=${hubId}&`}done=${done}`
+function outcomePath({ alert: { id, hubId }, is }: { alert: OpenState; is: Done }): string {
+  return `/alerts/${id}?${hubId === NO_ACCOUNT ? '' : `account=${hubId}&`}done=${is}`
 }

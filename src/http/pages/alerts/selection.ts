@@ -1,22 +1,16 @@
 import type { FastifyRequest } from 'fastify'
 import * as z from 'zod'
 import type { AlertLevel } from '../../../alerts/alert.ts'
-import { kindOf } from '../../../alerts/alert-state.ts'
-import { type OpenState, openStatesOf } from '../../../alerts/open-alerts.ts'
-import type { Matcher } from '../../../alerts/silence.ts'
-import { newSilence } from '../../../alerts/silence.ts'
-import type { Who } from '../../../audit/audited.ts'
-import { parseSeriesId } from '../../../limits/series.ts'
+import { type Matcher, matchersText } from '../../../alerts/silence.ts'
+import { acknowledgeAlert, showAlert } from '../../../operations/alerts.ts'
+import { Refusal, type RefusalKind } from '../../../operations/refusal.ts'
+import { makeSilence } from '../../../operations/silences.ts'
 import { NO_ACCOUNT } from '../../../redis/steps.ts'
-import { cleanText } from '../../../text/clean-text.ts'
-import { OPEN_KINDS } from '../../../views/find-alerts.ts'
-import { whoOf } from '../../access/who.ts'
-import { Problem } from '../../problem.ts'
 import { check, oneOf } from '../../query.ts'
+import { runForPage } from '../../run-for-page.ts'
 import type { WebDeps } from '../../web-deps.ts'
 import { matchersFor } from '../parts/alert-links.ts'
 import type { Done } from '../parts/forms.ts'
-import { LENGTH_NAMES, SILENCE_LENGTHS } from './silence-fields.ts'
 
 function listOf<T extends z.ZodType>(item: T) {
   return z.preprocess(
@@ -31,104 +25,75 @@ const SEEN = z
   .regex(/^\d{1,16}\/[0-9a-f]{16}\/(warning|critical)$/, 'is no alert')
   .transform((text) => {
     const [hubId, id, level] = text.split('/') as [string, string, AlertLevel]
-    return { hubId: Number(hubId), id, level }
+    return { hubId: Number(hubId) === NO_ACCOUNT ? undefined : hubId, id, level }
   })
 type Seen = z.output<typeof SEEN>
 
-const FORM = z.object({
+/** The choice; the operations check the rest. */
+const FORM = z.looseObject({
   do: oneOf(['acknowledge', 'silence']),
-  for: oneOf(LENGTH_NAMES).default('4h'),
-  comment: z
-    .string()
-    .max(500)
-    .default('')
-    .transform((given) => cleanText(given, 500)),
   // Accounts stand for their alerts that the page showed, and no others.
-  account: listOf(
-    z
-      .string()
-      .regex(/^\d{1,16}$/, 'is no account')
-      .transform(Number),
-  ),
+  account: listOf(z.string()),
   shown: listOf(SEEN),
   alert: listOf(SEEN),
   // The list was narrowed by these.
-  level: oneOf(['warning', 'critical']).optional(),
-  kind: oneOf(OPEN_KINDS).optional(),
+  level: z.string().optional(),
+  kind: z.string().optional(),
 })
 type Form = z.output<typeof FORM>
 
 /** Acknowledges or silences the choice in the list of alerts: whole accounts, and single alerts. */
 export async function actOnSelected(deps: WebDeps, request: FastifyRequest): Promise<string> {
   const form = check(FORM, request.body ?? {})
-  const chosen = await chosenAlerts(deps, form)
-  if (chosen.length === 0) return '/alerts?done=nothing-chosen'
-  const done =
-    form.do === 'acknowledge'
-      ? await acknowledge(deps, chosen, form.comment || undefined, whoOf(request))
-      : await silence(deps, chosen, form, whoOf(request))
-  return `/alerts?done=${done}`
+  const whole = form.shown.filter(({ hubId = String(NO_ACCOUNT) }) => form.account.includes(hubId))
+  const single = form.alert.filter(({ id }) => whole.every((one) => one.id !== id))
+  if (whole.length + single.length === 0) return '/alerts?done=nothing-chosen'
+  const act = form.do === 'acknowledge' ? acknowledge : silence
+  return `/alerts?done=${await act(deps, { whole, single, form }, request)}`
 }
 
-interface Chosen extends Seen {
-  open: OpenState
-  withAccount: boolean
+interface Choice {
+  /** The alerts of accounts that were chosen whole. */
+  whole: readonly Seen[]
+  single: readonly Seen[]
+  form: Form
 }
 
-async function chosenAlerts(deps: WebDeps, { account, shown, alert }: Form): Promise<Chosen[]> {
-  const ofAccounts = shown.filter(({ hubId }) => account.includes(hubId))
-  const isAlone = ({ id }: Seen) => !ofAccounts.some((one) => one.id === id)
-  const chosen = [
-    ...ofAccounts.map((seen) => ({ ...seen, withAccount: seen.hubId !== NO_ACCOUNT })),
-    ...alert.filter(isAlone).map((seen) => ({ ...seen, withAccount: false })),
-  ]
-  const hubIds = [...new Set(chosen.map(({ hubId }) => hubId))]
-  const open = (await Promise.all(hubIds.map((hubId) => openStatesOf(deps.store, deps.keys, hubId)))).flat()
-  return chosen.flatMap((seen) => {
-    const found = open.find(({ hubId, id }) => hubId === seen.hubId && id === seen.id)
-    return found === undefined ? [] : [{ ...seen, open: found }]
-  })
-}
-
-async function acknowledge(
-  { actions }: WebDeps,
-  chosen: readonly Chosen[],
-  comment: string | undefined,
-  who: Who,
-): Promise<Done> {
-  const by = { by: who.name, comment }
+async function acknowledge(deps: WebDeps, { whole, single, form }: Choice, request: FastifyRequest): Promise<Done> {
+  const { comment } = form
   const outcomes = await Promise.all(
-    chosen.map(({ hubId, id, level }) => actions.acknowledge({ hubId, id, level }, by, who)),
+    [...whole, ...single].map((seen) =>
+      outcomeOf(runForPage(acknowledgeAlert, deps, { ...seen, comment }, request), ['unknown', 'conflict']),
+    ),
   )
-  return outcomes.some(({ is }) => is === 'gone-worse') ? 'some-worse' : 'acknowledged'
+  return outcomes.includes('conflict') ? 'some-worse' : 'acknowledged'
 }
 
 /** One silence for all accounts that were chosen whole, by the filter of the list; one for each alert. */
-async function silence({ actions, clock }: WebDeps, chosen: readonly Chosen[], form: Form, who: Who): Promise<Done> {
-  const now = clock.now()
-  const accounts = [...new Set(chosen.flatMap(({ hubId, withAccount }) => (withAccount ? [String(hubId)] : [])))]
-  const narrowed = (['level', 'kind'] as const).flatMap((name) =>
-    form[name] === undefined ? [] : [{ name, value: form[name] }],
-  )
-  const whole =
-    accounts.length === 0 ? [] : [[...accounts.map((value) => ({ name: 'account' as const, value })), ...narrowed]]
-  const single = chosen.filter(({ withAccount }) => !withAccount).map(({ open }) => matchersOf(open))
-  for (const matchers of [...whole, ...single]) {
+async function silence(deps: WebDeps, { whole, single, form }: Choice, request: FastifyRequest): Promise<Done> {
+  const accounts = new Set(whole.flatMap(({ hubId }) => hubId ?? []))
+  const ofFleet = whole.filter(({ hubId }) => hubId === undefined)
+  const chosen: Matcher[][] = []
+  if (accounts.size > 0) {
+    const matchers = [...accounts].map((value): Matcher => ({ name: 'account', value }))
+    for (const name of ['level', 'kind'] as const) if (form[name]) matchers.push({ name, value: form[name] })
+    chosen.push(matchers)
+  }
+  for (const { id, hubId } of [...ofFleet, ...single]) {
+    const found = await outcomeOf(runForPage(showAlert, deps, { id, hubId }, request), ['unknown'])
+    if (typeof found === 'object') chosen.push(matchersFor(found.value))
+  }
+  for (const matchers of chosen) {
     const comment = form.comment || 'chosen in the list of alerts'
-    const made = newSilence({ matchers, author: who.name, comment, endsAt: now + SILENCE_LENGTHS[form.for].ms }, now)
-    if (!made.ok) throw new Problem(400, `${made.what}: ${made.fault}`)
-    await actions.silence(made.silence, who)
+    await runForPage(makeSilence, deps, { match: matchersText(matchers), for: form.for, comment }, request)
   }
   return 'silenced'
 }
 
-function matchersOf({ hubId, field, state }: OpenState): Matcher[] {
-  const series = parseSeriesId(field)
-  return matchersFor({
-    hubId: hubId === NO_ACCOUNT ? null : hubId,
-    kind: kindOf(hubId, field),
-    rule: state.rule,
-    level: state.level,
-    ...(series === undefined ? {} : { series }),
+/** An alert may end, or get worse, while the reader chooses. */
+async function outcomeOf<T>(run: Promise<T>, expected: readonly RefusalKind[]): Promise<T | RefusalKind> {
+  return run.catch((error) => {
+    if (error instanceof Refusal && expected.includes(error.kind)) return error.kind
+    throw error
   })
 }
