@@ -21,7 +21,7 @@ import { reconnectUrl } from '../parts/alert-links.ts'
 import { accountAlerts } from '../parts/alert-lists.ts'
 import { choice, type FilterValues, hidden, select, withQuery } from '../parts/forms.ts'
 import { nothing } from '../parts/tables.ts'
-import { SILENCE_LENGTHS } from './silence-fields.ts'
+import { SILENCE_LENGTHS } from './silence-form.ts'
 
 const ACCOUNTS_A_PAGE = 50
 const ALERTS_A_PAGE = 500
@@ -91,7 +91,7 @@ ${pager(filter, after, next)}
 const FOR = {
   name: 'for',
   label: 'for',
-  of: Object.entries(SILENCE_LENGTHS).map(([value, { text }]) => [value, text] as const),
+  of: Object.entries(SILENCE_LENGTHS),
 }
 
 /** Around the list: chosen alerts are acknowledged or silenced at once. */
