@@ -101,7 +101,8 @@ export function failFast(services: Services, store: Store): Services {
   return { ...services, store, ...storesBy({ ...services, store }, services.config) }
 }
 
-function storesBy(resources: Pick<Resources, 'store' | 'keys' | 'clock' | 'log'>, config: Config) {
+/** All that is kept in Redis, by one config. */
+export function storesBy(resources: Pick<Resources, 'store' | 'keys' | 'clock' | 'log'>, config: Config) {
   const { store, keys } = resources
   return {
     audit: new AuditLog(resources),

@@ -1,5 +1,5 @@
 import { accountPolls, accountTokens, accountUninstalls } from './account-groups.ts'
-import type { Check, OwnFinding, Trouble } from './check.ts'
+import type { Check, FoundTrouble, OwnFinding, Trouble } from './check.ts'
 import { daemons } from './daemons.ts'
 import { endDate } from './end-date.ts'
 import type { FleetFacts } from './facts.ts'
@@ -51,12 +51,13 @@ export function judgeFleet(facts: FleetFacts): [check: string, troubles: Trouble
   return CHECKS.flatMap((check) => (check.of === 'fleet' ? [[check.name, check.judge(facts)]] : []))
 }
 
-/** Troubles of the fleet and its accounts, critical first. */
-export function judgeAll(facts: StatusFacts): Trouble[] {
-  const found: Trouble[] = []
+/** Troubles of the fleet and its accounts by their checks, critical first. */
+export function judgeAll(facts: StatusFacts): FoundTrouble[] {
+  const found: FoundTrouble[] = []
   for (const check of CHECKS) {
     if (check.of === 'process') continue
-    found.push(...check.judge(facts, found).filter(({ heartbeatOnly }) => heartbeatOnly !== true))
+    const troubles = check.judge(facts, found).filter(({ heartbeatOnly }) => heartbeatOnly !== true)
+    found.push(...troubles.map((trouble) => ({ ...trouble, check: check.name })))
   }
   return (['critical', 'warning'] as const).flatMap((level) => found.filter((one) => one.level === level))
 }

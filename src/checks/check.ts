@@ -42,6 +42,9 @@ export interface Trouble {
   heartbeatOnly?: true
 }
 
+/** `check`: its name. */
+export type FoundTrouble = Trouble & { check: string }
+
 /** The page that shows a trouble; `nowhere`: the sentence has all there is. */
 export type TroubleOf =
   | { is: 'accounts'; group: Group; only?: number }

@@ -1,63 +1,11 @@
-import type { ReceiverHealth } from '../delivery/receiver-health.ts'
-import { type Daemon, DaemonStore } from '../heartbeat/daemons.ts'
+import { DaemonStore } from '../heartbeat/daemons.ts'
 import { HeartbeatStore } from '../heartbeat/heartbeat.ts'
 import type { DialectName } from '../provider/dialects.ts'
 import type { Store } from '../redis/connect.ts'
-import type { AccountState, Keys } from '../redis/keys.ts'
+import type { Keys } from '../redis/keys.ts'
 import { readNewsDue } from '../redis/news-due.ts'
-import {
-  type QueueDepth,
-  readCoverage,
-  readFailedCalls,
-  readHeartbeat,
-  readTokenEndpoint,
-} from '../views/fleet-health.ts'
-import type {
-  CoverageShape,
-  FailedCallsShape,
-  HeartbeatShape,
-  TokenEndpointShape,
-} from '../views/shapes/fleet-status.ts'
+import { readCoverage, readFailedCalls, readHeartbeat, readTokenEndpoint } from '../views/fleet-health.ts'
 import type { ViewDeps } from '../views/view-deps.ts'
-
-/** State that all daemons share, from indexes alone: nothing is read account by account. Moments in ms. */
-export interface FleetFacts {
-  now: number
-  /** For how long this machine's clock has gone evenly: nothing is known to have waited for longer. */
-  clockSteadyForMs: number
-  /** A daemon asks, not a command: so one is at work. */
-  isDaemon: boolean
-  daemons: readonly Daemon[]
-  /** Moment at which a sweep of each kind last finished. */
-  lastSweeps: Readonly<Record<string, number>>
-  byState: Readonly<Record<AccountState, number>>
-  /** Accounts whose tokens are kept, and of these those whose refresh has been due for longer than the bound. */
-  refreshes: { kept: number; overdue: number }
-  /** End of the first of the access tokens that are kept alive. */
-  nearestExpiryAt: number | null
-  tokenEndpoint: TokenEndpointShape | null
-  coverage: CoverageShape
-  failedCalls: FailedCallsShape
-  outbox: OutboxFacts
-  /** Empty where a command reads that does without them. */
-  queues: readonly QueueDepth[]
-  receivers: readonly ReceiverHealth[]
-  heartbeat: HeartbeatShape | null
-  bounds: CheckBounds
-  /** Fields of alerts about all accounts, or a receiver: open ones, and those of them that an operator has handled. */
-  announced: ReadonlySet<string>
-  handled: ReadonlySet<string>
-}
-
-/** Due moments of the oldest entry at each step of an alert's way; null = there is none. */
-interface OutboxFacts {
-  /** Commit of the oldest entry. */
-  oldestEntryAt: number | null
-  groupDueAt: number | null
-  attemptDueAt: number | null
-  /** The oldest message that still waits for a receiver to take it. */
-  oldestDelivery: { receiver: string; createdAt: number } | null
-}
 
 /** Share of the accounts whose tokens must be refreshed in time, 0 to 1. */
 export const TOKENS_OBJECTIVE = 0.95
@@ -85,53 +33,58 @@ export type FleetSources = Pick<ViewDeps, OfViews> & {
   queueDepths?: ViewDeps['queueDepths']
 }
 
-export async function readFleetFacts(deps: FleetSources): Promise<FleetFacts> {
+/** State that all daemons share. Moments in ms. */
+export type FleetFacts = Awaited<ReturnType<typeof readFleetFacts>>
+
+/** From indexes alone: nothing is read account by account. */
+export function readFleetFacts(deps: FleetSources) {
   const { store, keys, due, bounds, daemon } = deps
   const now = deps.clock.now()
-  const clockSteadyForMs = daemon?.clockSteadyForMs() ?? Number.POSITIVE_INFINITY
-  const [daemons, sweeps, byState, kept, overdue, expiry, tokenEndpoint, coverage] = await Promise.all([
-    new DaemonStore(store, keys).read(),
-    store.hgetall(keys.progress),
-    deps.registry.countByState(),
-    due.countDue('refresh', Number.POSITIVE_INFINITY),
-    due.countDue('refresh', now - OVERDUE_REFRESH_MS),
-    due.nearestExpiry(now),
-    readTokenEndpoint(store, keys),
-    readCoverage(deps.coverage, now),
-  ])
-  const [failedCalls, outbox, queues, receivers, heartbeat] = await Promise.all([
-    readFailedCalls(deps.failedCalls, now),
-    readOutbox(store, keys, bounds.receivers),
-    deps.queueDepths?.(),
-    deps.receiverStore.read(),
-    readHeartbeat(new HeartbeatStore(store, keys), now),
-  ])
-  return {
+  return awaitParts({
     now,
-    clockSteadyForMs,
+    /** For how long this machine's clock has gone evenly: nothing is known to have waited for longer. */
+    clockSteadyForMs: daemon?.clockSteadyForMs() ?? Number.POSITIVE_INFINITY,
+    /** A daemon asks, not a command: so one is at work. */
     isDaemon: daemon !== undefined,
-    daemons,
-    byState,
-    refreshes: { kept, overdue },
-    nearestExpiryAt: expiry ?? null,
-    tokenEndpoint,
-    coverage,
-    failedCalls,
-    outbox,
-    receivers,
-    queues: queues ?? [],
-    heartbeat,
+    daemons: new DaemonStore(store, keys).read(),
+    /** Moment at which a sweep of each kind last finished. */
+    lastSweeps: store
+      .hgetall(keys.progress)
+      .then((sweeps) => Object.fromEntries(Object.entries(sweeps).map(([kind, at]) => [kind, Number(at)]))),
+    byState: deps.registry.countByState(),
+    /** Accounts whose tokens are kept, and of these those whose refresh has been due for longer than the bound. */
+    refreshes: awaitParts({
+      kept: due.countDue('refresh', Number.POSITIVE_INFINITY),
+      overdue: due.countDue('refresh', now - OVERDUE_REFRESH_MS),
+    }),
+    /** End of the first of the access tokens that are kept alive. */
+    nearestExpiryAt: due.nearestExpiry(now).then((at) => at ?? null),
+    tokenEndpoint: readTokenEndpoint(store, keys),
+    coverage: readCoverage(deps.coverage, now),
+    failedCalls: readFailedCalls(deps.failedCalls, now),
+    outbox: readOutbox(store, keys, bounds.receivers),
+    /** Empty where a command reads that does without them. */
+    queues: deps.queueDepths?.() ?? [],
+    receivers: deps.receiverStore.read(),
+    heartbeat: readHeartbeat(new HeartbeatStore(store, keys), now),
     bounds,
-    announced: new Set(),
-    handled: new Set(),
-    lastSweeps: Object.fromEntries(Object.entries(sweeps).map(([kind, at]) => [kind, Number(at)])),
-  }
+    /** Fields of alerts about all accounts, or a receiver: open ones, and those of them that an operator has handled. */
+    announced: new Set<string>(),
+    handled: new Set<string>(),
+  })
+}
+
+/** The parts of an object, awaited at once. */
+export async function awaitParts<T extends object>(parts: T): Promise<{ [K in keyof T]: Awaited<T[K]> }> {
+  const read = Object.entries(parts).map(async ([name, part]) => [name, await part])
+  return Object.fromEntries(await Promise.all(read))
 }
 
 /** Deliveries that are read from each end: those that were tried often are tried late, new ones are due at once. */
 const READ_OF_EACH_END = 200
 
-async function readOutbox(store: Store, keys: Keys, known: ReadonlySet<string>): Promise<OutboxFacts> {
+/** Due moments of the oldest entry at each step of an alert's way; null = there is none. */
+async function readOutbox(store: Store, keys: Keys, known: ReadonlySet<string>) {
   const { deliveriesDue, delivery } = keys.delivery
   const [news, first, last] = await Promise.all([
     readNewsDue({ store, keys }),
@@ -148,13 +101,11 @@ async function readOutbox(store: Store, keys: Keys, known: ReadonlySet<string>):
   // A delivery to a receiver that is gone from the config waits for its return: that is no trouble.
   const waiting = deliveries.filter(({ receiver, createdAt }) => known.has(receiver) && Number.isFinite(createdAt))
   return {
+    /** Commit of the oldest entry. */
     oldestEntryAt: news.newSince,
     groupDueAt: news.dueAt,
-    attemptDueAt: earliest(first.slice(1, 2).map(Number)),
+    attemptDueAt: first[1] === undefined ? null : Number(first[1]),
+    /** The oldest message that still waits for a receiver to take it. */
     oldestDelivery: waiting.sort((a, b) => a.createdAt - b.createdAt)[0] ?? null,
   }
-}
-
-function earliest(moments: readonly number[]): number | null {
-  return moments.length === 0 ? null : Math.min(...moments)
 }

@@ -29,12 +29,11 @@ export async function readFleet(deps: Sources): Promise<{ status: FleetStatus; v
   ])
   const { now, accounts, tokens, tokenEndpoint, polls, coverage, failedCalls, uninstalls, alerts } = facts
   const verdict = fleetVerdict(facts)
-  const troubles = verdict.troubles.map(({ level, verb, says }) => ({ level, verb, says }))
   return {
     verdict,
     status: {
       at: new Date(now).toISOString(),
-      verdict: { ...verdict, troubles },
+      verdict: shownVerdict(verdict),
       accounts,
       tokens,
       tokenEndpoint,
@@ -49,6 +48,15 @@ export async function readFleet(deps: Sources): Promise<{ status: FleetStatus; v
       deliveries: { ...deliveries, receivers: facts.receivers.map(receiverStatus) },
       queues: facts.queues.map((depth) => ({ ...depth, oldestWaitingAt: iso(depth.oldestWaitingAt) })),
     },
+  }
+}
+
+/** A verdict without the pages that show its troubles. */
+export function shownVerdict({ level, says, troubles }: FleetVerdict): FleetStatus['verdict'] {
+  return {
+    level,
+    says,
+    troubles: troubles.map(({ check, level, verb, says, fix = null }) => ({ check, level, verb, says, fix })),
   }
 }
 

@@ -4,17 +4,17 @@ import { type AlertLevel, byConsequence, UNINSTALL_RULE } from '../alerts/alert.
 import { TOKEN_FIELD } from '../alerts/alert-state.ts'
 import { type OpenAlert, type OpenState, rankedState, readOpenAlerts } from '../alerts/open-alerts.ts'
 import { readNewFleet } from '../limits/coverage.ts'
-import type { AccountState, DueKind } from '../redis/keys.ts'
+import type { DueKind } from '../redis/keys.ts'
 import { unlessOfOtherType } from '../redis/other-type.ts'
 import { NO_ACCOUNT } from '../redis/steps.ts'
 import { iso } from '../text/format-time.ts'
 import { findAlerts } from '../views/find-alerts.ts'
-import type { FleetStatusShape } from '../views/shapes/fleet-status.ts'
 import type { ViewDeps } from '../views/view-deps.ts'
-import { type FleetFacts, type FleetSources, readFleetFacts } from './facts.ts'
+import { awaitParts, type FleetSources, readFleetFacts } from './facts.ts'
 
+type TroubledState = 'reauthorize' | 'failing' | 'parked'
 /** Accounts in one state of trouble; each group is a list of the accounts page. */
-export type Group = 'reauthorize' | 'failing' | 'parked' | 'refresh' | 'poll' | 'uninstall' | 'stale'
+export type Group = TroubledState | 'refresh' | 'poll' | 'uninstall' | 'stale'
 
 export interface AccountGroup {
   count: number
@@ -27,13 +27,7 @@ export interface AccountGroup {
 }
 
 /** All that the verdict depends on. Alerts that are acknowledged or silenced are only in `handled`. */
-export interface StatusFacts
-  extends FleetFacts,
-    Pick<FleetStatusShape, 'accounts' | 'tokens' | 'polls' | 'uninstalls' | 'alerts'> {
-  groups: Readonly<Record<Group, AccountGroup>>
-  /** The worst alert of each level that is named by nothing but its alert. */
-  unnamed: Partial<Record<AlertLevel, OpenAlert>>
-}
+export type StatusFacts = Awaited<ReturnType<typeof readStatusFacts>>
 
 /** Sources of the verdict. */
 export type StatusSources = FleetSources & Pick<ViewDeps, 'silences'>
@@ -44,22 +38,25 @@ const WORST_ACCOUNTS = 8
 const MOST_OF_ONE = 20
 
 /** From indexes and the states of alerts, nothing account by account. */
-export async function readStatusFacts(deps: StatusSources): Promise<StatusFacts> {
+export async function readStatusFacts(deps: StatusSources) {
   const { store, keys, due } = deps
   const [fleet, alerts] = await Promise.all([readFleetFacts(deps), alertFacts(deps, deps.clock.now())])
   const { now, byState, lastSweeps, coverage } = fleet
-  const [overdue, refreshes, polls, uninstalls, newFleet] = await Promise.all([
-    due.countOverdue(now - OVERDUE_AFTER_MS),
-    readDue(deps, 'refresh', lastSweeps['refresh-tokens'], now),
-    readDue(deps, 'poll', lastSweeps['poll-limits'], now),
-    readDue(deps, 'uninstall', lastSweeps.uninstall, now),
-    readNewFleet(store, keys),
-  ])
-  const [reauthorize, failing, parked, stale] = await Promise.all([
-    inState(deps, 'reauthorize', byState.reauthorize, alerts.handledTokens),
-    inState(deps, 'failing', byState.failing, alerts.handledTokens),
-    inState(deps, 'parked', byState.parked, alerts.handledTokens),
-    groupOf(deps, coverage.stale, () => deps.coverage.stalest()),
+  const grouped = (state: TroubledState) => inState(deps, state, byState[state], alerts.handledTokens)
+  const [{ refresh, poll, uninstall, overdue, newFleet }, groups] = await Promise.all([
+    awaitParts({
+      refresh: readDue(deps, 'refresh', lastSweeps['refresh-tokens'], now),
+      poll: readDue(deps, 'poll', lastSweeps['poll-limits'], now),
+      uninstall: readDue(deps, 'uninstall', lastSweeps.uninstall, now),
+      overdue: due.countOverdue(now - OVERDUE_AFTER_MS),
+      newFleet: readNewFleet(store, keys),
+    }),
+    awaitParts({
+      reauthorize: grouped('reauthorize'),
+      failing: grouped('failing'),
+      parked: grouped('parked'),
+      stale: groupOf(deps, coverage.stale, () => deps.coverage.stalest()),
+    }),
   ])
   const fields = alerts.status.worst.flatMap(({ kind, field }) => (kind === 'fleet' && field ? [field] : []))
   return {
@@ -67,20 +64,13 @@ export async function readStatusFacts(deps: StatusSources): Promise<StatusFacts>
     handled: alerts.handledFields,
     announced: new Set([...fields, ...alerts.handledFields]),
     accounts: { total: Object.values(byState).reduce((sum, n) => sum + n, 0), byState, newFleet: newFleet ?? null },
-    tokens: { ...refreshes.status, overdue, nearestExpiryAt: iso(fleet.nearestExpiryAt) },
-    polls: polls.status,
-    uninstalls: uninstalls.status,
+    tokens: { ...refresh.status, overdue, nearestExpiryAt: iso(fleet.nearestExpiryAt) },
+    polls: poll.status,
+    uninstalls: uninstall.status,
     alerts: alerts.status,
+    /** The worst alert of each level that is named by nothing but its alert. */
     unnamed: alerts.unnamed,
-    groups: {
-      reauthorize,
-      failing,
-      parked,
-      stale,
-      refresh: refreshes.group,
-      poll: polls.group,
-      uninstall: uninstalls.group,
-    },
+    groups: { ...groups, refresh: refresh.group, poll: poll.group, uninstall: uninstall.group },
   }
 }
 
@@ -103,7 +93,7 @@ const MOST_READ = 50
 
 async function inState(
   deps: StatusSources,
-  state: AccountState,
+  state: TroubledState,
   count: number,
   handledTokens: readonly number[],
 ): Promise<AccountGroup> {
@@ -154,7 +144,7 @@ async function alertFacts(deps: StatusSources, now: number) {
   return {
     handledTokens,
     handledFields,
-    unnamed: Object.fromEntries(unnamed.flat()) as StatusFacts['unnamed'],
+    unnamed: Object.fromEntries(unnamed.flat()) as Partial<Record<AlertLevel, OpenAlert>>,
     status: {
       ...counts,
       worst: alerts.slice(0, WORST_ALERTS),

@@ -1,7 +1,7 @@
 import type { AlertLevel } from '../alerts/alert.ts'
 import { countOf, formatCount } from '../text/format-number.ts'
 import { judgeAll } from './all-checks.ts'
-import type { Trouble } from './check.ts'
+import type { FoundTrouble } from './check.ts'
 import type { StatusFacts } from './status-facts.ts'
 
 export interface FleetVerdict {
@@ -9,7 +9,7 @@ export interface FleetVerdict {
   /** In one line. */
   says: string
   /** Worst first. */
-  troubles: readonly Trouble[]
+  troubles: readonly FoundTrouble[]
 }
 
 /** The state of Plimsoll and its accounts: as bad as the worst of the facts. */

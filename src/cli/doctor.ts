@@ -1,30 +1,25 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { Config } from '../../config/schema/schema.ts'
-import { DueSets } from '../accounts/due-sets.ts'
-import { Registry } from '../accounts/registry.ts'
-import { SilenceStore } from '../alerts/silence-store.ts'
 import { configuredKeys, hasPrivateRedis, lacksEmbeddedRedis } from '../app/data-folder.ts'
 import { openRedis } from '../app/open-redis.ts'
-import { checkBounds, coverageSettings } from '../app/settings.ts'
-import { readStatusFacts } from '../checks/status-facts.ts'
-import { fleetVerdict } from '../checks/verdict.ts'
-import { ReceiverStore } from '../delivery/receiver-health.ts'
+import { storesBy } from '../app/services.ts'
+import { readFleetStatus } from '../checks/fleet-status.ts'
 import type { RedisConnection } from '../doctor/check.ts'
 import { type Finding, fail, runChecks } from '../doctor/check.ts'
 import { checksOf } from '../doctor/checks.ts'
 import { holdsSecrets } from '../doctor/config-and-keys.ts'
 import type { Fleet } from '../doctor/fleet.ts'
-import { FailedCalls } from '../heartbeat/failed-calls.ts'
-import { CoverageStore } from '../limits/coverage.ts'
 import { askNodes, connectRedis } from '../redis/connect.ts'
 import { createKeys, type Keys } from '../redis/keys.ts'
-import type { Clock } from '../runtime/clock.ts'
 import { Lifecycle } from '../runtime/lifecycle.ts'
 import { createLogger } from '../runtime/logger.ts'
 import { cleanText } from '../text/clean-text.ts'
 import { wrapToWidth } from '../text/display-width.ts'
+import { FleetStatusShape } from '../views/shapes/fleet-status.ts'
 import type { CommonOptions } from './arguments.ts'
+import { ask, NoDaemon, overHttp } from './client.ts'
+import { findDaemon } from './daemon-address.ts'
 import { checkInstalled, load } from './installation.ts'
 import { CommandError, type Io, printJson, proxiesOf, waitOf } from './io.ts'
 import { coloured } from './output.ts'
@@ -73,39 +68,39 @@ async function examine(io: Io, file: string, lifecycle: Lifecycle): Promise<Find
     vaultKeys: configuredKeys(config),
     proxyFor: proxiesOf(io),
   }
-  const checks = checksOf(installation, readFleetOf(redis, keys, config, clock))
+  const checks = checksOf(installation, readFleet(io, file, config, redis, keys))
   return runChecks(checks, clock)
 }
 
-/** The same facts as the status page has. Undefined: Redis does not answer. */
-async function readFleetOf(redis: RedisConnection, keys: Keys, config: Config, clock: Clock): Promise<Fleet> {
+/** The status as the daemon on this machine answers it, or else as Redis has it. Undefined: neither answers. */
+async function readFleet(io: Io, file: string, config: Config, redis: RedisConnection, keys: Keys): Promise<Fleet> {
+  const { clock, env } = io
   try {
-    const store = await redis.store
-    const facts = await readStatusFacts({
-      store,
-      keys,
-      clock,
-      registry: new Registry(store, keys),
-      due: new DueSets(store, keys),
-      coverage: new CoverageStore(store, keys, coverageSettings(config)),
-      silences: new SilenceStore(store, keys, config.tags),
-      receiverStore: new ReceiverStore(store, keys),
-      failedCalls: new FailedCalls(store, keys, config.provider.failedCalls),
-      bounds: checkBounds(config),
-    })
-    return { facts, verdict: fleetVerdict(facts) }
+    // The daemon of this file, whichever the environment names.
+    const own = { ...io, env: { ...env, PLIMSOLL_URL: undefined, PLIMSOLL_TOKEN: undefined } }
+    const daemon = await findDaemon(own, { config: file })
+    if (daemon === undefined) throw new NoDaemon()
+    const { json } = await ask(overHttp(io, daemon), STATUS, SILENT)
+    return FleetStatusShape.parse(json)
   } catch {
-    return undefined
+    const read = async () => {
+      const store = await redis.store
+      return readFleetStatus({ store, keys, clock, ...storesBy({ store, keys, clock, log: NO_LOG }, config) })
+    }
+    return read().catch(() => undefined)
   }
 }
 
+const STATUS = { method: 'GET', path: '/status', query: new URLSearchParams(), wants: 'value' } as const
+const SILENT = { progress: () => {}, shown: () => {}, note: () => {} }
+const NO_LOG = createLogger({ level: 'silent', pretty: false })
+
 function connect(io: Io, config: Config, lifecycle: Lifecycle): RedisConnection {
-  const log = createLogger({ level: 'silent', pretty: false })
   const waitMs = waitOf(io)
   let lastError: Error | undefined
   const address = (async () => {
     if (lacksEmbeddedRedis(config)) checkInstalled(config, 'refuses')
-    return openRedis({ config, clock: io.clock, log, waitMs }, lifecycle)
+    return openRedis({ config, clock: io.clock, log: NO_LOG, waitMs }, lifecycle)
   })()
   const open = async () => {
     const store = connectRedis(

@@ -9,7 +9,7 @@ import {
   checkSecretFiles,
 } from './config-and-keys.ts'
 import { checkInForce } from './daemon.ts'
-import { type FLEET_LINES, type Fleet, fleetLine, verdictFinding } from './fleet.ts'
+import { type FLEET_LINES, type Fleet, fleetLine, verdictFindings } from './fleet.ts'
 import { checkEndDate, checkProvider, checkPublicUrl } from './provider.ts'
 import { checkReceiver } from './receivers.ts'
 import { checkRedis } from './redis.ts'
@@ -20,12 +20,8 @@ export function checksOf(installation: Installation, read: Promise<Fleet>): Doct
   const file = 'correct the config file; plimsoll config check lists its problems'
   // The first answer may be all that is late; a server that answers nothing is named then.
   const waits = redis.waitMs === undefined ? {} : { longestMs: redis.waitMs + 1_000 }
-  const fleet = (name: keyof typeof FLEET_LINES): DoctorCheck => ({
-    name,
-    ...waits,
-    fix: 'check that Redis answers',
-    run: async () => fleetLine(name, await read),
-  })
+  const ofRedis = (name: string, run: DoctorCheck['run']) => ({ name, ...waits, run, fix: 'check that Redis answers' })
+  const fleet = (name: keyof typeof FLEET_LINES) => ofRedis(name, async () => fleetLine(name, await read))
   return [
     { name: 'config', run: async () => checkConfig(installation.notices), fix: file },
     {
@@ -40,12 +36,7 @@ export function checksOf(installation: Installation, read: Promise<Fleet>): Doct
       run: () => checkEncryption(installation),
       fix: 'check encryption.keys, and that Redis answers',
     },
-    {
-      name: 'admin-tokens',
-      ...waits,
-      run: async () => [await checkAdminTokens(installation)],
-      fix: 'check that Redis answers',
-    },
+    ofRedis('admin-tokens', async () => [await checkAdminTokens(installation)]),
     {
       name: 'sealed-tokens',
       run: async () => [checkAnswers(installation)],
@@ -75,17 +66,7 @@ export function checksOf(installation: Installation, read: Promise<Fleet>): Doct
       fix: 'check http.publicUrl',
     },
     fleet('daemon'),
-    {
-      name: 'config.in-force',
-      ...waits,
-      run: async () => [await checkInForce(installation)],
-      fix: 'check that Redis answers',
-    },
-    {
-      name: 'verdict',
-      ...waits,
-      run: async () => [verdictFinding(await read)],
-      fix: 'check that Redis answers',
-    },
+    ofRedis('config.in-force', async () => [await checkInForce(installation)]),
+    ofRedis('verdict', async () => verdictFindings(await read)),
   ]
 }

@@ -19,11 +19,7 @@ export async function checkInForce({ config, redis, keys, vaultKeys }: Installat
   const ring = keysOf({ vaultKeys, config })
   if (alive.length === 0 || ring === undefined) return ok(IN_FORCE, 'no daemon is at work')
   const ours = configFingerprint(config, createVault(ring).derive('config'))
-  return judgeInForce(alive.filter(({ config: inForce }) => inForce !== ours).map(({ name }) => name))
-}
-
-/** `others`: daemons whose config is not that of the file. */
-function judgeInForce(others: readonly string[]): Finding {
+  const others = alive.filter(({ config: inForce }) => inForce !== ours).map(({ name }) => name)
   if (others.length === 0) return ok(IN_FORCE, 'every daemon works by this file')
   const fix = 'send SIGHUP (systemctl reload plimsoll); the log names what needs a restart (config.reloaded)'
   return warn(IN_FORCE, `another config than this file is in force: ${others.join(', ')}`, fix)

@@ -8,7 +8,7 @@ import type { Store } from '../redis/connect.ts'
 import type { Keys } from '../redis/keys.ts'
 import { cleanText } from '../text/clean-text.ts'
 import { countOf, formatCount, formatPercent } from '../text/format-number.ts'
-import { formatTime, iso } from '../text/format-time.ts'
+import { formatTime, iso, isoOf } from '../text/format-time.ts'
 import { decodeEndpoint } from '../tokens/endpoint/state.ts'
 import type {
   CoverageShape,
@@ -16,6 +16,7 @@ import type {
   FailedCallsShape,
   FleetStatusShape,
   HeartbeatShape,
+  QueueShape,
   TokenEndpointShape,
 } from './shapes/fleet-status.ts'
 
@@ -48,22 +49,14 @@ export async function readFailedCalls(failedCalls: FailedCalls, now: number): Pr
   return { ...counts, share: failedShare(counts), limit: MOST_FAILED, ...failedCalls.limits }
 }
 
-export type DaemonStatus = DaemonShape
-
-export function daemonStatus(daemon: Daemon, now: number): DaemonStatus {
+export function daemonStatus(daemon: Daemon, now: number): DaemonShape {
   const { name, version, startedAt, lastSeenAt, roles } = daemon
-  return {
-    name,
-    version,
-    roles: [...roles],
-    startedAt: new Date(startedAt).toISOString(),
-    lastSeenAt: new Date(lastSeenAt).toISOString(),
-    silent: isSilent(daemon, now),
-  }
+  const silent = isSilent(daemon, now)
+  return { name, version, roles: [...roles], startedAt: isoOf(startedAt), lastSeenAt: isoOf(lastSeenAt), silent }
 }
 
 /** The daemons at work, in a line; without any, everything else in a status is of the past. */
-export function daemonsText(daemons: readonly DaemonStatus[]): string {
+export function daemonsText(daemons: readonly DaemonShape[]): string {
   const working = daemons
     .filter(({ silent }) => !silent)
     .map((daemon) => cleanText(daemon.name, 80) + rolesNote(daemon))
@@ -74,15 +67,12 @@ export function daemonsText(daemons: readonly DaemonStatus[]): string {
   return [atWork, ...leftUndone(daemons.filter(({ silent }) => !silent)), ...silent].join(', ')
 }
 
-function rolesNote({ roles }: DaemonStatus): string {
+function rolesNote({ roles }: DaemonShape): string {
   return roles.length === ROLES.length ? '' : `: ${roles.join(' and ')}`
 }
 
-/** The last report to the service outside. */
-export type HeartbeatStatus = HeartbeatShape
-
 /** Null where there is no heartbeat, or none yet. */
-export async function readHeartbeat(heartbeats: HeartbeatStore, now: number): Promise<HeartbeatStatus | null> {
+export async function readHeartbeat(heartbeats: HeartbeatStore, now: number): Promise<HeartbeatShape | null> {
   const last = await heartbeats.last()
   if (last === undefined) return null
   const { at, since, nextBy, verdict, ping } = last
@@ -97,22 +87,14 @@ export async function readHeartbeat(heartbeats: HeartbeatStore, now: number): Pr
 }
 
 /** One line for people. */
-export function heartbeatText({ ok, late, reasons, ping }: HeartbeatStatus): string {
+export function heartbeatText({ ok, late, reasons, ping }: HeartbeatShape): string {
   if (late) return 'overdue: the outside service receives nothing'
   const verdict = ok ? 'within bounds' : `out of bounds: ${reasons.join(' ')}`
   return ping === null || ping.sent ? verdict : `${verdict} (not sent: ${ping.reason})`
 }
 
-/** Number of jobs in a queue. */
-export interface QueueDepth {
-  queue: string
-  waiting: number
-  active: number
-  delayed: number
-  failed: number
-  /** Since when the job that is next to be taken up could have been, ms; null where none waits. */
-  oldestWaitingAt: number | null
-}
+/** `oldestWaitingAt`: since when the job that is next to be taken up could have been, ms; null where none waits. */
+export type QueueDepth = Omit<QueueShape, 'oldestWaitingAt'> & { oldestWaitingAt: number | null }
 
 /** Null before the first daemon has asked for a token. */
 export async function readTokenEndpoint(store: Store, keys: Keys): Promise<TokenEndpointShape | null> {

@@ -1,10 +1,14 @@
 import { expect, test } from 'vitest'
-import type { FleetFacts } from '../../src/checks/facts.ts'
+import { shownVerdict } from '../../src/checks/fleet-status.ts'
+import type { StatusFacts } from '../../src/checks/status-facts.ts'
+import { fleetVerdict } from '../../src/checks/verdict.ts'
 import { type DoctorCheck, ok, runChecks } from '../../src/doctor/check.ts'
 import { checkConfig } from '../../src/doctor/config-and-keys.ts'
-import { fleetLine } from '../../src/doctor/fleet.ts'
+import { fleetLine, verdictFindings } from '../../src/doctor/fleet.ts'
 import { checkEndDate } from '../../src/doctor/provider.ts'
-import { DAEMON, fleetFacts, MINUTE, NOW } from '../checks/a-fleet.ts'
+import { receiverStatus } from '../../src/views/deliveries.ts'
+import { daemonStatus } from '../../src/views/fleet-health.ts'
+import { DAEMON, fleetFacts, MINUTE, NOW, statusFacts } from '../checks/a-fleet.ts'
 import { HandClock } from '../support/hand-clock.ts'
 
 test.each([
@@ -40,14 +44,22 @@ test('each notice of the config is a warning where it stands; the end of an API 
   expect(checkConfig([])).toMatchObject([{ level: 'ok' }])
 })
 
-const daemonLine = (changed: Partial<FleetFacts>) =>
-  fleetLine('daemon', {
-    facts: fleetFacts({ isDaemon: false, ...changed }),
-    verdict: { level: 'ok', says: '', troubles: [] },
-  })
+/** The status that the API answers of such facts. */
+function statusOf(changed: Partial<StatusFacts>) {
+  const facts = statusFacts({ isDaemon: false, ...changed })
+  const { failedCalls, daemons, receivers } = facts
+  return {
+    failedCalls,
+    verdict: shownVerdict(fleetVerdict(facts)),
+    daemons: daemons.map((daemon) => daemonStatus(daemon, NOW)),
+    deliveries: { pending: 0, disabledReceivers: [], newest: [], receivers: receivers.map(receiverStatus) },
+  }
+}
+
+const daemonLine = (changed: Partial<StatusFacts>) => fleetLine('daemon', statusOf(changed))
 const silent = { ...DAEMON, lastSeenAt: NOW - MINUTE }
 
-test.each<[string, Partial<FleetFacts>, string, string]>([
+test.each<[string, Partial<StatusFacts>, string, string]>([
   ['is at work', {}, 'ok', 'at work: sweeps finish'],
   ['was never there', { daemons: [] }, 'warn', 'no daemon runs: nothing is refreshed, polled or sent'],
   [
@@ -79,14 +91,29 @@ test.each<[string, Partial<FleetFacts>, string, string]>([
 })
 
 test('a receiver that fails is a warning at once, long before it is an alert', () => {
-  const found = (receivers: FleetFacts['receivers']) =>
-    fleetLine('deliveries', { facts: fleetFacts({ receivers }), verdict: { level: 'ok', says: '', troubles: [] } })
+  const found = (receivers: StatusFacts['receivers']) => fleetLine('deliveries', statusOf({ receivers }))
   const ops = { receiver: 'ops', failures: 0 }
   expect(found([])).toMatchObject([{ level: 'ok', detail: 'nothing was sent so far' }])
   expect(found([ops])).toMatchObject([{ level: 'ok', detail: 'no receiver is known to fail' }])
   const failing = { ...ops, failingSince: NOW - MINUTE, failures: 3, lastReason: 'the service answered 500' }
   expect(found([failing])).toMatchObject([
     { level: 'warn', detail: expect.stringMatching(/^ops has been failing .* 3 attempts: the service answered 500$/) },
+  ])
+})
+
+test('each trouble that no other line has is a finding of the verdict, with its remedy', () => {
+  expect(verdictFindings(statusOf({}))).toEqual([{ name: 'verdict', level: 'ok', detail: 'All is well.' }])
+  const receivers = [{ receiver: 'ops', failures: 3, failingSince: NOW - MINUTE, lastReason: 'it answered 500' }]
+  const nearestExpiryAt = NOW - 10 * MINUTE
+  expect(verdictFindings(statusOf({ nearestExpiryAt, receivers }))).toMatchObject([
+    {
+      level: 'warn',
+      detail: 'the access token of an active account expired 10 min ago',
+      fix: expect.stringContaining('log'),
+    },
+  ])
+  expect(verdictFindings(statusOf({ receivers }))).toMatchObject([
+    { level: 'warn', detail: expect.stringMatching(/^Warning: ops /), fix: 'plimsoll status shows all' },
   ])
 })
 

@@ -77,6 +77,14 @@ test('an installation at work has nothing that fails', async () => {
     fix: expect.stringContaining('SIGHUP'),
   })
 
+  // What the daemon knows is asked of the daemon.
+  const apart = await scene.configFile({ ...settings, http, redis: { url: 'redis://127.0.0.1:1' } })
+  expect((await doctor(apart)).found).toMatchObject({
+    redis: { level: 'fail' },
+    daemon: { level: 'ok', detail: 'at work: sweeps finish' },
+    verdict: { level: 'ok' },
+  })
+
   const { out } = await plimsoll(['doctor', '--config', config], scene.folder)
   expect(out).toMatch(/^warn {2}secret-files +/m)
   expect(out).toMatch(/^ok {4}redis\.eviction +noeviction$/m)

@@ -22,7 +22,7 @@ export const TokensDueShape = shape('TokensDue', 'Refreshes, and the tokens that
 })
 export type TokensDueShape = z.infer<typeof TokensDueShape>
 
-const QueueShape = shape('Queue', 'The jobs in a queue.', {
+export const QueueShape = shape('Queue', 'The jobs in a queue.', {
   queue: text('Its name.'),
   waiting: count('Jobs that wait to be taken up.'),
   active: count('Jobs that are worked on.'),
@@ -30,6 +30,7 @@ const QueueShape = shape('Queue', 'The jobs in a queue.', {
   failed: count('Jobs that failed and are kept for inspection.'),
   oldestWaitingAt: momentOrNull('Moment since which the next one has waited; null where none waits.'),
 })
+export type QueueShape = z.infer<typeof QueueShape>
 
 export const DaemonShape = shape('Daemon', 'A daemon that runs, or did until a while ago.', {
   name: text('Its machine and process.'),
@@ -115,7 +116,15 @@ const VerdictShape = shape('Verdict', 'The state of Plimsoll and its accounts.',
   level: z.enum(['ok', 'warning', 'critical']).describe('As bad as the worst trouble.'),
   says: outsideText('The same in one line, as every page shows it.'),
   troubles: z
-    .array(z.object({ level, verb: text('The remedy.'), says: outsideText('The trouble.') }))
+    .array(
+      z.object({
+        check: text('The check that found it.'),
+        level,
+        verb: text('The remedy, in two or three words.'),
+        says: outsideText('The trouble.'),
+        fix: outsideText('The remedy in a sentence; null: `verb` is enough.').nullable(),
+      }),
+    )
     .describe('Troubles that need action, worst first.'),
 })
 

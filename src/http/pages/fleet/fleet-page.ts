@@ -8,7 +8,7 @@ import { cleanText } from '../../../text/clean-text.ts'
 import { countOf, formatCount, formatDaysLeft } from '../../../text/format-number.ts'
 import { type Html, html } from '../../../text/html.ts'
 import { type Carried, carriedBy } from '../../../views/deliveries.ts'
-import type { DaemonStatus } from '../../../views/fleet-health.ts'
+import type { DaemonShape } from '../../../views/shapes/fleet-status.ts'
 import { fullText, noneUpcomingText, readUpcoming, type Upcoming } from '../../../views/upcoming.ts'
 import type { WebDeps } from '../../web-deps.ts'
 import { readSparkline } from '../account/account-series.ts'
@@ -147,7 +147,7 @@ ${more > 0 ? html`<p><a href="/alerts?mark=active">${countOf(more, 'more alert')
 }
 
 /** Running daemons; one that fell silent is shown for a day. */
-function daemonTable(daemons: readonly DaemonStatus[], now: number): Html {
+function daemonTable(daemons: readonly DaemonShape[], now: number): Html {
   return htmlTable(
     'Running daemons',
     ['Daemon', 'Version', 'Does', 'Started', 'Last seen'],

@@ -9,7 +9,6 @@ import {
   areTokensOver,
   coverageNotes,
   endpointStatusText,
-  type HeartbeatStatus,
   heartbeatText,
   isLow,
   shareText,
@@ -94,7 +93,7 @@ function deliveriesTile({ deliveries }: FleetStatus): Html {
   )
 }
 
-function heartbeatTile(heartbeat: HeartbeatStatus, now: number): Html {
+function heartbeatTile(heartbeat: NonNullable<FleetStatus['heartbeat']>, now: number): Html {
   const { at, ok, late, ping } = heartbeat
   const figure = at === null ? 'never' : formatDistance(Date.parse(at) - now)
   return tile('Heartbeat', figure, heartbeatText(heartbeat), ok && !late && ping?.sent !== false ? 0 : 1)
