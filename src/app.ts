@@ -25,6 +25,7 @@ import { checkFormat } from './redis/format.ts'
 import { atInterval, InForce } from './runtime/concurrency.ts'
 import { removeDaemonFile, writeDaemonFile } from './runtime/daemon-file.ts'
 import type { Lifecycle } from './runtime/lifecycle.ts'
+import type { Logger } from './runtime/logger.ts'
 import { watchFileRoom } from './runtime/process.ts'
 import type { AccessTokens } from './tokens/access-token.ts'
 import { storeUnread } from './tokens/read-again.ts'
@@ -135,6 +136,16 @@ export async function startApp(
   }
 }
 
+/** A daemon that needs nothing else of its data folder works without it. */
+function leaveAddress(dataDir: string, address: Parameters<typeof writeDaemonFile>[1], log: Logger): void {
+  try {
+    writeDaemonFile(dataDir, address)
+  } catch (error) {
+    const message = 'daemon.json could not be written: commands of this machine need --url and --token'
+    log.warn({ code: 'http.no-daemon-file', err: error }, message)
+  }
+}
+
 /** Pages, API and probes, by the services of the moment. */
 async function serve(daemon: Daemon) {
   const { inForce, lifecycle, roles, pages } = daemon
@@ -157,6 +168,7 @@ async function serve(daemon: Daemon) {
     accessTokens,
     servesPages,
     stop: stopping.signal,
+    isStarting: () => daemon.startedAt === undefined,
     health: async () => judgeHealth(await facts()),
     jobs: accountJobs(current, stopping.signal),
     adminTokens: {
@@ -167,8 +179,8 @@ async function serve(daemon: Daemon) {
   }
   const server = await startHttpServer(httpDeps(web, inForce.value))
   if (servesPages) {
-    writeDaemonFile(config.dataDir, { url: server.url, token: token.reveal() })
-    lifecycle.onClose('the address for commands', async () => removeDaemonFile(config.dataDir))
+    leaveAddress(config.dataDir, { url: server.url, token: token.reveal() }, log)
+    lifecycle.onClose('the address for commands', async () => removeDaemonFile(config.dataDir, token.reveal()))
   }
   const http = { ...server, prepare: async (services: Services) => server.prepare(httpDeps(web, services)) }
   lifecycle.onClose('the HTTP server', () => {

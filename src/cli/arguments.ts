@@ -37,6 +37,15 @@ export function parseCount(text: string): number {
   return Number(text)
 }
 
+function refuseRows(): never {
+  throw new InvalidArgumentError('A whole number from 1 on, such as 50.')
+}
+
+export function parseRows(text: string): number {
+  const rows = parseCount(text)
+  return rows > 0 ? rows : refuseRows()
+}
+
 export function parseLength(text: string): number {
   const length = parseDuration(text)
   if (length === undefined || length <= 0) throw new InvalidArgumentError('A duration is like 20s, 30m, 2h or 1d.')

@@ -69,7 +69,7 @@ export function overHttp(io: Io, address: DaemonAddress): Api {
         headers: {
           ...headers,
           authorization: `Bearer ${token}`,
-          ...(isLocal ? { 'plimsoll-user': whoRuns(io).name } : {}),
+          ...(isLocal ? { 'plimsoll-user': encodeURIComponent(whoRuns(io).name) } : {}),
           ...contentOf(body),
         },
         signal: io.stop,
@@ -154,13 +154,18 @@ async function readEvents(body: AsyncIterable<Buffer>, watcher: Watcher): Promis
 }
 
 async function* linesOf(body: AsyncIterable<Buffer>): AsyncGenerator<string> {
-  let rest = ''
+  // A line of a whole fleet comes in thousands of pieces.
+  let pieces: string[] = []
   const decoder = new TextDecoder()
   for await (const chunk of body) {
-    const lines = (rest + decoder.decode(chunk, { stream: true })).split('\n')
-    rest = lines.pop() ?? ''
-    yield* lines
+    const [first = '', ...others] = decoder.decode(chunk, { stream: true }).split('\n')
+    pieces.push(first)
+    for (const next of others) {
+      yield pieces.join('')
+      pieces = [next]
+    }
   }
+  const rest = pieces.join('')
   if (rest !== '') yield rest
 }
 

@@ -1,6 +1,6 @@
 import { type Argument, Option } from 'commander'
 import type { CommandField, RemoteCommand } from '../operations/describe-commands.ts'
-import { argument, type CommandSpec, option, parseCount, parseLength, parseRoles } from './arguments.ts'
+import { argument, type CommandSpec, option, parseCount, parseLength, parseRoles, parseRows } from './arguments.ts'
 import type { Io } from './io.ts'
 import { readRemoteCommands } from './remote-commands.ts'
 
@@ -152,7 +152,7 @@ function remoteCommand(remote: RemoteCommand): CommandSpec {
         // The name of the file shows it, too.
         .map((field) => optionOf(field, saves !== true)),
       ...Object.entries(flags).map(([name, { description }]) => option(`--${name}`, description)),
-      ...(maxRows === undefined ? [] : [option('--max <rows>', maxRows).argParser(parseCount).default(50)]),
+      ...(maxRows === undefined ? [] : [option('--max <rows>', maxRows).argParser(parseRows).default(50)]),
       ...flag(isWatched === true && 'watch', 'show it again every few seconds, until Ctrl-C'),
       ...(exitCodeOption === undefined ? [] : [option('--exit-code', exitCodeOption).conflicts('watch')]),
       ...flag(confirm !== undefined && 'yes', 'go on without a question'),

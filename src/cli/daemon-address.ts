@@ -29,7 +29,7 @@ export async function findDaemon(io: Io, options: AddressOptions): Promise<Daemo
   const folder = await dataFolderOf(io, options.config)
   const found = folder === undefined ? undefined : readDaemonFile(folder)
   if (found === undefined) return undefined
-  return { url: safeUrl(found.url), token: token ?? found.token, isLocal: true }
+  return { url: safeUrl(found.url), token: options.token ?? found.token, isLocal: true }
 }
 
 /** Throws where a token would cross a network unencrypted. */

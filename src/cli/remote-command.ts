@@ -1,4 +1,4 @@
-import { createReadStream, readFileSync, statSync } from 'node:fs'
+import { accessSync, constants, createReadStream, readFileSync, statSync } from 'node:fs'
 import { basename, resolve } from 'node:path'
 import { Readable } from 'node:stream'
 import type { Command } from 'commander'
@@ -223,6 +223,7 @@ function openFile(io: Io, name: string): Readable {
   const file = resolve(io.cwd, name)
   try {
     if (statSync(file).isDirectory()) throw new CommandError(`${name} is a folder: it takes a file`)
+    accessSync(file, constants.R_OK)
   } catch (error) {
     throw error instanceof CommandError ? error : unreadable(name, error)
   }

@@ -4,7 +4,7 @@ import { open, rename, rm } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { countOf } from '../text/format-number.ts'
 import { type Api, type ApiRequest, download } from './client.ts'
-import { CommandError, type Io } from './io.ts'
+import { CommandError, describeError, type Io } from './io.ts'
 import { say } from './say.ts'
 
 interface SaveOptions {
@@ -31,7 +31,7 @@ export async function saveFile(
     throw new CommandError(`${name} is there already: --force overwrites it`)
   request.query.set('format', format)
   const text = await download(api, request, '*/*')
-  const lines = isPiped ? await print(io, text) : await replaceFile(file, name, text)
+  const lines = isPiped ? await print(io, text) : await replaceFile(io, { file, name }, text)
   const exported = Math.max(0, format === 'csv' ? lines - 1 : lines)
   if (json === true && !isPiped) return io.out(`${JSON.stringify({ exported, file })}\n`)
   say(
@@ -50,19 +50,24 @@ function formatOf(name: string, format: unknown): 'csv' | 'jsonl' {
 
 async function print(io: Io, text: AsyncIterable<Buffer>): Promise<number> {
   let lines = 0
+  const decoder = new TextDecoder()
   try {
     for await (const chunk of text) {
       lines += linesIn(chunk)
-      io.out(chunk.toString('utf8'))
+      io.out(decoder.decode(chunk, { stream: true }))
       await io.drained()
     }
-  } catch {
-    throw new CommandError('stopped: it has not all of them')
+  } catch (error) {
+    throw new CommandError(`${whyEnded(io, error)}: it has not all of them`)
   }
   return lines
 }
 
-async function replaceFile(file: string, name: string, text: AsyncIterable<Buffer>): Promise<number> {
+async function replaceFile(
+  io: Io,
+  { file, name }: { file: string; name: string },
+  text: AsyncIterable<Buffer>,
+): Promise<number> {
   const temporary = `${file}.${randomBytes(4).toString('hex')}.tmp`
   const handle = await open(temporary, 'wx', 0o600).catch((error: NodeJS.ErrnoException) => {
     throw new CommandError(`${name} can't be written (${error.code})`)
@@ -73,14 +78,19 @@ async function replaceFile(file: string, name: string, text: AsyncIterable<Buffe
       lines += linesIn(chunk)
       await handle.appendFile(chunk)
     }
+    await handle.sync()
     await handle.close()
     await rename(temporary, file)
     return lines
-  } catch {
+  } catch (error) {
     await handle.close().catch(() => undefined)
     await rm(temporary, { force: true })
-    throw new CommandError(`stopped: ${name} is as it was`)
+    throw new CommandError(`${whyEnded(io, error)}: ${name} is as it was`)
   }
+}
+
+function whyEnded({ stop }: Io, error: unknown): string {
+  return stop.aborted ? 'stopped' : describeError(error)
 }
 
 function linesIn(chunk: Buffer): number {

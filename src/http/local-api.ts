@@ -8,7 +8,7 @@ import { acceptJsonOnly, decorateRequests } from './server.ts'
 
 /** The API without a server, for a command where no daemon runs: its requests are injected, and are the user's own. */
 export async function openInjectedApi(deps: OperationDeps & { log: Logger }, who: Who): Promise<FastifyInstance> {
-  const app = fastify({ logger: false, routerOptions: { ignoreTrailingSlash: true } })
+  const app = fastify({ logger: false, routerOptions: { ignoreTrailingSlash: true, maxParamLength: 300 } })
   decorateRequests(app)
   app.addHook('onRequest', async (request) => {
     request.caller = who.name

@@ -132,7 +132,8 @@ async function answersBy(deps: HttpDeps, lasting: Lasting) {
   const app = fastify({
     logger: false,
     bodyLimit: 64 * 1024,
-    routerOptions: { ignoreTrailingSlash: true },
+    // A domain has up to 255 characters.
+    routerOptions: { ignoreTrailingSlash: true, maxParamLength: 300 },
     schemaController: { compilersFactory: NO_SCHEMAS },
     frameworkErrors: (error, request, reply) => {
       harden(reply)

@@ -46,6 +46,7 @@ export const connectAccount = operation({
   command: {
     name: 'accounts connect',
     examples: ['--refresh-token-file ./token.txt'],
+    busy: 'asking the provider',
     begins: true,
     writesTokens: true,
   },

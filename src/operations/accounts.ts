@@ -202,6 +202,7 @@ export const pollAccounts = operation({
     args: '<accounts...>',
     examples: ['1234567', '1234567 acme.example.com'],
     busy: 'accounts polled',
+    writesTokens: true,
   },
   run: async (deps, { input: { accounts: hubIds }, who, onlooker }) => {
     // Among others it has a line.
@@ -260,7 +261,13 @@ export const refreshAccount = operation({
   output: RefreshedShape,
   problems: [404, 409, 410, 502, 503],
   example: EXAMPLE,
-  command: { name: 'accounts refresh', args: '<hubId>', examples: ['1234567'], busy: 'refreshing the account' },
+  command: {
+    name: 'accounts refresh',
+    args: '<hubId>',
+    examples: ['1234567'],
+    busy: 'refreshing the account',
+    writesTokens: true,
+  },
   run: async ({ actions }, { input: { hubId }, who }): Promise<RefreshedShape> => {
     const answer = await actions.refresh(hubId, who)
     if (answer.is === 'refreshed') {

@@ -67,6 +67,8 @@ export const checkAccounts = operation({
       live: { id: 'checkAccountsNow', description: 'poll the accounts now instead of judging what was read last' },
     },
     busy: 'accounts judged',
+    // With --live it gets new tokens.
+    writesTokens: true,
   },
   run: (deps, call) => judgeAll(deps, call),
   json: checkJson,

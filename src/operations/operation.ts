@@ -29,6 +29,8 @@ export interface Operation<I extends z.ZodObject = z.ZodObject, V = unknown> {
   answers: Readonly<Record<number, string>>
   /** The body is a file, which is read as it comes; all else is in the query. */
   takesFile?: true
+  /** Bytes of the largest body, where that is more than usual. */
+  mostBytes?: number
   /** Other media types in which it answers. */
   types?: readonly string[]
   run(deps: OperationDeps, call: Call<I>): Promise<V>

@@ -19,8 +19,9 @@ import { Refusal } from './refusal.ts'
 const LONGEST_CONFIG = 1_000_000
 
 const INPUT = z.strictObject({
-  config: textField('the config that may come: the text of its file', {
-    most: LONGEST_CONFIG,
+  // Lines and columns of its problems are those of the file.
+  config: z.string().max(LONGEST_CONFIG, `is longer than ${LONGEST_CONFIG} characters`).meta({
+    description: 'the config that may come: the text of its file',
     'x-option': 'file',
     'x-file': true,
   }),
@@ -45,6 +46,7 @@ export const planThresholds = operation({
   path: '/thresholds/plan',
   // Faults of the file show what the daemon's environment and disk have.
   scope: 'admin',
+  mostBytes: 2 * LONGEST_CONFIG,
   summary: 'compare a config with the one in force: which levels change now',
   description:
     'Changes nothing. What the file takes from the environment or from other files is read where Plimsoll runs, as if it were ' +

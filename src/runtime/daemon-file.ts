@@ -22,10 +22,10 @@ export function writeDaemonFile(dataDir: string, { url, token }: Pick<DaemonFile
 }
 
 /** Unless another daemon has written it since. */
-export function removeDaemonFile(dataDir: string): void {
+export function removeDaemonFile(dataDir: string, own: string): void {
   try {
-    const { pid } = JSON.parse(readFileSync(daemonFileIn(dataDir), 'utf8')) as Partial<DaemonFile>
-    if (pid === process.pid) rmSync(daemonFileIn(dataDir))
+    const { token } = JSON.parse(readFileSync(daemonFileIn(dataDir), 'utf8')) as Partial<DaemonFile>
+    if (token === own) rmSync(daemonFileIn(dataDir))
   } catch {
     // Gone already: nothing leads to this daemon any more.
   }

@@ -126,7 +126,8 @@ export function writeOnce(file: string, text: () => string): boolean {
  * not followed.
  */
 export function replaceSecretFile(file: string, text: string): void {
-  const whole = `${file}.${process.pid}.tmp`
+  // Another one of this process id may have left its own, in a container every one of them.
+  const whole = `${file}.${process.pid}.${process.hrtime.bigint()}.tmp`
   try {
     writeFileSync(whole, text, { mode: 0o600, flag: 'wx', flush: true })
     renameSync(whole, file)

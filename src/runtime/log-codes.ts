@@ -155,6 +155,7 @@ export const LOG_CODES = [
   'http.token-refused',
   'http.user-refused',
   'http.token-ignored',
+  'http.no-daemon-file',
   'admin-token.added',
   'admin-token.removed',
   'http.wake',

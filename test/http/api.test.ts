@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { storeForecasts } from '../../src/limits/forecast/forecast-account.ts'
 import { pollAccount } from '../limits/reports.ts'
+import { seedAccount } from '../support/accounts.ts'
 import { redisOfFile } from '../support/of-file.ts'
 import { ACCESS_TOKEN, BEARER, JSON_BODY, openServer, openState, REFRESH_TOKEN, readings } from './open-server.ts'
 
@@ -525,4 +526,36 @@ test('an account may be named by its domain wherever its id is taken, unless two
     json: { type: 'urn:plimsoll:problem:ambiguous', detail: expect.stringContaining('8, 9') },
   })
   expect((await get('/api/v1/accounts/nobody.example.com')).status).toBe(404)
+})
+
+describe('an account whose domain is not known yet', () => {
+  test('is reached by no name: an empty one leads to none', async () => {
+    const { ask, deps, steps, keys, clock } = await openServer(redis)
+    await seedAccount(steps, keys, { hubId: 77, hubDomain: '', obtainedAt: clock.now() })
+    for (const name of ['', '%20', '%20%20']) {
+      for (const [method, path] of [
+        ['POST', `/api/v1/accounts/${name}/uninstall`],
+        ['POST', `/accounts/${name}/uninstall`],
+      ] as const) {
+        expect((await ask(method, path, BEARER)).status, `${method} ${path}`).toBeGreaterThanOrEqual(400)
+      }
+    }
+    expect((await deps.registry.get(77))?.state).toBe('active')
+  })
+})
+
+test('what a body should have is not taken from the query', async () => {
+  const { ask } = await openServer(redis)
+  const answer = await ask(
+    'POST',
+    '/api/v1/silences?comment=x&startsAt=x&author=a&author=b',
+    { ...BEARER, ...JSON_BODY },
+    '{}',
+  )
+  expect([answer.status, answer.json.errors]).toEqual([400, [expect.objectContaining({ parameter: 'comment' })]])
+})
+
+test('an import without a file is refused', async () => {
+  const { ask } = await openServer(redis)
+  expect(await ask('POST', '/api/v1/accounts/import', BEARER)).toMatchObject({ status: 400 })
 })

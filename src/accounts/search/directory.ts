@@ -94,6 +94,8 @@ const MOST_NEAR = 3
 
 /** The account with this domain, in lower case. All domains are read, so it is for one question and not for each of many. */
 export async function findAccount(directory: Directory, domain: string): Promise<FoundAccount> {
+  // An account that is not identified yet has none: no name leads to it.
+  if (domain.trim() === '') return { is: 'unknown', near: [] }
   const entries = (await directory.read()).flat()
   const [hubId, ...others] = entries.filter((entry) => entry.domain === domain).map((entry) => entry.hubId)
   if (hubId !== undefined)

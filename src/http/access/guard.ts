@@ -40,6 +40,15 @@ declare module 'fastify' {
 const USER_HEADER = 'plimsoll-user'
 const LONGEST_USER = 100
 
+/** A header has no letters but those of Latin-1. */
+function userIn(header: string): string {
+  try {
+    return decodeURIComponent(header).slice(0, LONGEST_USER)
+  } catch {
+    return header.slice(0, LONGEST_USER)
+  }
+}
+
 function viaOf(bearer: unknown, { person, isLocal }: { person: Person | undefined; isLocal: boolean }): Via {
   if (isLocal) return 'command'
   if (typeof bearer === 'object') return 'token'
@@ -72,7 +81,7 @@ export async function guardRequest(
   if (typeof bearer === 'object') known.used(bearer)
   request.signedIn = session !== undefined
   const user = bearer === known.local && known.local !== undefined ? headers[USER_HEADER] : undefined
-  request.caller = typeof user === 'string' ? user.slice(0, LONGEST_USER) : (owner?.name ?? '')
+  request.caller = typeof user === 'string' ? userIn(user) : (owner?.name ?? '')
   request.via = viaOf(bearer, { person, isLocal: user !== undefined })
   request.mayRead = owner?.scopes.includes('read') === true
   request.mayWrite = owner?.scopes.includes('write') === true

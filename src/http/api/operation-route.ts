@@ -39,7 +39,12 @@ export function addOperation(app: FastifyInstance, operation: Operation, deps: O
       response: responsesOf(operation),
       ...(example === undefined ? {} : { 'x-example': example }),
     },
-    preValidation: (request) => readAccounts(fields, deps, request),
+    ...(operation.mostBytes === undefined ? {} : { bodyLimit: operation.mostBytes }),
+    preValidation: (request) => {
+      // A body that is absent has no fields.
+      if (operation.takesFile !== true) request.body ??= {}
+      return readAccounts(fields, deps, request)
+    },
     handler: (request, reply) => answer(operation, deps, request, reply),
   } as RouteOptions)
 }
@@ -90,14 +95,13 @@ function responsesOf(operation: Operation) {
 
 type Place = Record<string, unknown>
 
-/** Hub ids in place of the domains that name accounts. A body that is absent has no fields. */
+/** Hub ids in place of the domains that name accounts. */
 async function readAccounts(fields: readonly Field[], deps: OperationDeps, request: FastifyRequest): Promise<void> {
   const { params, query } = request as { params: Place; query: Place }
-  if (request.body === undefined || request.body === null) request.body = {}
   if (typeof params.hubId === 'string' && /^\d+$/.test(params.hubId) && parseHubId(params.hubId) === undefined)
     throw new Refusal('unknown', `there is no account ${params.hubId.slice(0, 40)}`)
   for (const { name } of fields.filter(({ meta }) => meta['x-account'])) {
-    for (const place of [params, query, request.body as Place]) {
+    for (const place of [params, query, (request.body ?? {}) as Place]) {
       const given = place[name]
       const names = typeof given === 'string' && place === query ? given.split(',') : [given].flat()
       if (!names.some((one) => typeof one === 'string')) continue
@@ -114,17 +118,19 @@ async function answer(
   reply: FastifyReply,
 ): Promise<FastifyReply> {
   if (operation.method !== 'GET') await requireRedis(deps.store)
-  const { params = {}, query = {}, body = {} } = request as { params?: object; query?: object; body?: object }
+  if (deps.isStarting() && (operation.method !== 'GET' || operation.scope === 'tokens')) throw stillStarting()
+  const { params = {}, query = {}, body } = request as { params?: object; query?: object; body?: unknown }
+  const takesQuery = operation.method === 'GET' || operation.takesFile === true
   const gone = new AbortController()
   reply.raw.once('close', () => gone.abort())
   const wanted = wantedOf(request.headers.accept)
   const call: Call = {
-    input: operation.takesFile === true ? { ...query, ...params } : { ...query, ...body, ...params },
+    input: { ...(takesQuery ? query : (body as object)), ...params },
     who: whoOf(request),
     now: deps.clock.now(),
     isForPeople: wanted === 'table',
     stop: AbortSignal.any([gone.signal, deps.stop]),
-    ...(operation.takesFile === true ? { file: body as AsyncIterable<Buffer> } : {}),
+    ...(operation.takesFile === true && isStream(body) ? { file: body } : {}),
   }
   if (wanted !== 'json' && operation.command?.busy !== undefined)
     return sendEvents(operation, deps, call, reply, wanted)
@@ -137,6 +143,15 @@ async function answer(
     .code(status)
     .type('application/json; charset=utf-8')
     .send(jsonText(jsonOf(operation, value)))
+}
+
+function isStream(body: unknown): body is AsyncIterable<Buffer> {
+  return typeof body === 'object' && body !== null && Symbol.asyncIterator in body
+}
+
+/** The answer while keys and the format of the data are not checked yet. */
+function stillStarting(): Problem {
+  return new Problem(503, 'This daemon is starting. Try again shortly.', { 'retry-after': '2' })
 }
 
 type Wanted = 'json' | 'table' | 'value'
@@ -186,6 +201,8 @@ function sendEvents(
       if (!write({ shown })) await new Promise((resolve) => out.once('drain', resolve).once('close', resolve))
     },
   }
+  // The head of the answer is sent with its first line: a caller waits for that only so long.
+  onlooker.progress(0, undefined)
   const carryOut = async () => {
     try {
       const value = await operation.run(deps, { ...call, onlooker })
