@@ -1,4 +1,4 @@
-import type { IncomingMessage, RequestOptions } from 'node:http'
+import type { ClientRequest, IncomingMessage, RequestOptions } from 'node:http'
 import type { Readable } from 'node:stream'
 import type { Method } from '../operations/operation.ts'
 import { EVENTS_TYPE, TABLE_TYPE, TABLE_VERSION, type TableAnswer, type TableEvent } from '../text/table-answer.ts'
@@ -80,16 +80,36 @@ export function overHttp(io: Io, address: DaemonAddress): Api {
           sent.destroy(new CommandError(`${url.host} does not answer: it is busy, or hangs. --timeout 1m waits longer`))
         // A file takes as long as it takes.
         const timer = setTimeout(late, waitOf(io)).unref()
-        const isStream = body !== undefined && 'pipe' in body
-        if (isStream) clearTimeout(timer)
-        sent.once('response', () => clearTimeout(timer)).once('error', (error) => reject(unreached(error, address, io)))
-        if (isStream) body.on('error', (error) => sent.destroy(error)).pipe(sent)
-        else sent.end(body === undefined ? undefined : JSON.stringify(body))
+        sent.once('response', () => clearTimeout(timer)).on('error', (error) => reject(unreached(error, address, io)))
+        if (body === undefined || !('pipe' in body)) sent.end(body === undefined ? undefined : JSON.stringify(body))
+        else {
+          clearTimeout(timer)
+          body.on('error', (error) => sent.destroy(error))
+          onceConnected(sent, () => body.pipe(sent))
+        }
       })
-      return { status: message.statusCode ?? 0, type: message.headers['content-type'] ?? '', body: message }
+      return { status: message.statusCode ?? 0, type: message.headers['content-type'] ?? '', body: whole(message, io) }
     },
   }
 }
+
+/** The daemon is there before a body is read: what is piped in can be read once, and without a daemon this process needs it. */
+function onceConnected(sent: ClientRequest, begin: () => void): void {
+  sent.once('socket', (socket) => {
+    if (socket.connecting) socket.once('connect', begin)
+    else begin()
+  })
+}
+
+async function* whole(message: IncomingMessage, io: Io): AsyncGenerator<Buffer> {
+  try {
+    yield* message
+  } catch {
+    throw new CommandError(io.stop.aborted ? 'stopped' : CUT_OFF)
+  }
+}
+
+const CUT_OFF = 'the daemon ended before its answer was whole: run the command again'
 
 function contentOf(body: ApiRequest['body']): Record<string, string> {
   if (body === undefined) return {}
@@ -123,11 +143,14 @@ export async function ask(api: Api, request: ApiRequest, watcher: Watcher): Prom
   return checked(JSON.parse(text))
 }
 
+const DOWNLOADED = /^(text\/csv|application\/(json|x-ndjson))\b/
+
 /** Asks for an answer in another form than JSON, and hands it on as it comes. */
 export async function download(api: Api, request: ApiRequest, accept: string): Promise<AsyncIterable<Buffer>> {
   const { status, type, body } = await api.send(request, { accept })
   if (type.startsWith('application/problem+json')) throw new ApiProblem(JSON.parse(await textOf(body)))
-  if (status !== 200) throw new CommandError(strangeAnswer(status, type))
+  // The page of a proxy, say, is no file of accounts.
+  if (status !== 200 || !DOWNLOADED.test(type)) throw new CommandError(strangeAnswer(status, type))
   return body
 }
 
@@ -150,7 +173,7 @@ async function readEvents(body: AsyncIterable<Buffer>, watcher: Watcher): Promis
     else if ('problem' in event) throw new ApiProblem(event.problem as Record<string, unknown>)
     else return checked(event.answer)
   }
-  throw new CommandError('the daemon ended before its answer was whole: run the command again')
+  throw new CommandError(CUT_OFF)
 }
 
 async function* linesOf(body: AsyncIterable<Buffer>): AsyncGenerator<string> {

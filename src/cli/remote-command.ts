@@ -48,6 +48,9 @@ export async function runRemote(
   }
 }
 
+const NOT_TAKEN =
+  'the daemon does not take this token: give another one with --token or PLIMSOLL_TOKEN; plimsoll admin-tokens add makes one'
+
 /** Wrong usage where a field is at fault. */
 function asCommandError(
   io: Io,
@@ -56,6 +59,7 @@ function asCommandError(
   { asJson, command }: { asJson: boolean | undefined; command: Command },
 ): unknown {
   if (!(error instanceof ApiProblem)) return error
+  if (error.status === 401) return new CommandError(NOT_TAKEN)
   const [fault] = error.faults
   const field = [...args, ...options].find(({ name }) => name === fault?.parameter.split('.')[0])
   if (fault !== undefined && field !== undefined)
@@ -185,9 +189,12 @@ function requestOf(io: Io, remote: RemoteCommand, place: RequestPlace, values: V
     const value = writtenValue(io, field, fields, values)
     return value === undefined || (field.isMany && (value as unknown[]).length === 0) ? [] : [[field.name, value]]
   })
-  const path = place.path.replace(/\{(\w+)\}/g, (_, name: string) =>
-    encodeURIComponent(String(written.find(([field]) => field === name)?.[1])),
-  )
+  const path = place.path.replace(/\{(\w+)\}/g, (_, name: string) => {
+    const value = String(written.find(([field]) => field === name)?.[1])
+    // Without it the address would be another operation's.
+    if (value === '') throw new ApiProblem({ errors: [{ parameter: name, detail: 'must not be empty' }] })
+    return encodeURIComponent(value)
+  })
   const beside = written.filter(([name]) => !place.path.includes(`{${name}}`))
   const { method, takesFile } = place
   if (method !== 'GET' && !takesFile)

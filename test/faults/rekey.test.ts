@@ -10,7 +10,7 @@ import { createVault, keyIdOf } from '../../src/tokens/vault.ts'
 import { putAccess } from '../support/accounts.ts'
 import { plimsoll, plimsollHere } from '../support/command.ts'
 import { type Daemon, startDaemon } from '../support/daemon.ts'
-import { connectAll, eventually, hubIdsOf, journalOf, refreshTokenFor } from '../support/fleet.ts'
+import { ADMIN_TOKEN, connectAll, eventually, hubIdsOf, journalOf, refreshTokenFor } from '../support/fleet.ts'
 import { MAIN } from '../support/main.ts'
 import { openScene, refreshTimes, type Scene } from '../support/scene.ts'
 
@@ -162,7 +162,8 @@ test('two daemons change their key one after the other; a rekey waits for the on
   expect(lacking).toMatchObject({ level: 'error', key: 'k2', writer: expect.stringContaining(String(b.child.pid)) })
   await reload(a, fileA, withKeys(K1, K2))
 
-  const early = await plimsoll(['keys', 'rekey', '--config', fileB], scene.folder)
+  const byB = ['--url', b.url, '--token', ADMIN_TOKEN]
+  const early = await plimsoll(['keys', 'rekey', ...byB], scene.folder)
   expect(early.code).toBe(1)
   expect(early.err).toMatch(/^waiting for processes that still encrypt with another key: .* with key k1$/m)
   expect(early.err).toMatch(
@@ -171,7 +172,7 @@ test('two daemons change their key one after the other; a rekey waits for the on
     ),
   )
   await reload(a, fileA, withKeys(K2, K1))
-  const rekeyed = await plimsoll(['keys', 'rekey', '--config', fileB], scene.folder)
+  const rekeyed = await plimsoll(['keys', 'rekey', ...byB], scene.folder)
   expect(rekeyed.code).toBe(0)
   expect(rekeyed.out).toContain('nothing is encrypted with key k1: it may be taken out of encryption.keys')
   expect(Object.keys(await valuesByKey(scene.redis.connect(), hubIds))).toEqual(['k2'])

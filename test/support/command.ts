@@ -34,15 +34,21 @@ export function begin(command: string, args: readonly string[], cwd: string, env
   const ended = once(child, 'close').then(
     ([code]): Ran => ({
       out: said.out,
-      err: withoutProgress(said.err),
+      err: withoutProgress(said.err).replaceAll(NO_DAEMON, ''),
       code: code as number | null,
     }),
   )
-  return { said, ended }
+  return { child, said, ended }
 }
 
 /** The same within this process: sooner, and at a time of the test's choosing. */
 export async function plimsollHere(args: readonly string[], cwd: string, more: Partial<Io> = {}): Promise<Ran> {
+  const ran = await plimsollSays(args, cwd, more)
+  return { ...ran, err: ran.err.replaceAll(NO_DAEMON, '') }
+}
+
+/** The same with the note of where it was answered. */
+export async function plimsollSays(args: readonly string[], cwd: string, more: Partial<Io> = {}): Promise<Ran> {
   const ran = { out: '', err: '' }
   const code = await runCommandLine(args, {
     ...anIo({ cwd, ...more }),
@@ -57,16 +63,14 @@ export function withoutNotes(err: string): string {
   return err.replaceAll(/^plimsoll: (Keep it|it connects account).*\n/gm, '')
 }
 
-const NO_DAEMON = 'plimsoll: no daemon runs here: this is answered from its data\n'
+export const NO_DAEMON = 'plimsoll: no daemon runs here: this is answered from its data\n'
 
-/** Without the note of where it was answered, and the lines of progress, which come from two seconds of work on. */
+/** Without the lines of progress, which come from two seconds of work on. */
 function withoutProgress(err: string): string {
-  return err
-    .replaceAll(NO_DAEMON, '')
-    .replaceAll(
-      /^(?!plimsoll:)[\w -]+(, [^,\n]+ so far|: [\d,]+( of [\d,]+)?(, [\d,]+\/(s|min))?(, [^,\n]+ left)?)\n/gm,
-      '',
-    )
+  return err.replaceAll(
+    /^(?!plimsoll:)[\w -]+(, [^,\n]+ so far|: [\d,]+( of [\d,]+)?(, [\d,]+\/(s|min))?(, [^,\n]+ left)?)\n/gm,
+    '',
+  )
 }
 
 /** What a command sees of the world in a test: no terminal, nothing piped in, and `text()` is all that it said. */

@@ -184,6 +184,9 @@ function sendLines(reply: FastifyReply, { type, fileName, text }: Lines): Fastif
   return reply.type(type).header('content-disposition', `attachment; filename="${fileName}"`).send(Readable.from(text))
 }
 
+/** Progress of a long file comes with each line of it. */
+const PROGRESS_EVERY_MS = 100
+
 /** The status is sent before the outcome is known: a refusal is the last line. */
 function sendEvents(
   operation: Operation,
@@ -194,8 +197,14 @@ function sendEvents(
 ): FastifyReply {
   const out = new PassThrough()
   const write = (event: TableEvent) => out.writableEnded || out.destroyed || out.write(`${jsonText(event)}\n`)
+  let toldAt = Number.NEGATIVE_INFINITY
   const onlooker: Onlooker = {
-    progress: (done, total) => void write({ progress: { done, total: total ?? null } }),
+    progress: (done, total) => {
+      const now = deps.clock.now()
+      if (now - toldAt < PROGRESS_EVERY_MS && done !== total) return
+      toldAt = now
+      write({ progress: { done, total: total ?? null } })
+    },
     note: (note) => void write({ note }),
     show: async (shown) => {
       if (!write({ shown })) await new Promise((resolve) => out.once('drain', resolve).once('close', resolve))
