@@ -46,8 +46,7 @@ export function actionsOnAccounts({ accessTokens, jobs }: Acting, services: Serv
     async connect(refreshToken, who) {
       const outcome = await connectWithRefreshToken(services, refreshToken).catch((error: unknown) => {
         if (!(error instanceof VaultError)) throw error
-        const why = `its newest refresh token is kept sealed, and can't be opened: ${error.message}`
-        throw new Refusal('unavailable', why)
+        throw new Refusal('unavailable', `its newest refresh token is sealed, and can't be opened: ${error.message}`)
       })
       if (outcome.is === 'failed' || outcome.is === 'busy') return outcome
       await connected(services)
@@ -68,11 +67,12 @@ export function actionsOnAccounts({ accessTokens, jobs }: Acting, services: Serv
       await note(`imported ${formatCount(imported)}, replaced ${formatCount(replaced)}`)
       return summary
     },
-    /** Noted however the reading ends: what was read is out. */
-    async *exportAccounts(who) {
+    /** Noted however the reading ends, a stop included: what was read is out. */
+    async *exportAccounts(who, stop) {
       let count = 0
       try {
         for await (const accounts of readForExport(store, keys)) {
+          stop.throwIfAborted()
           count += accounts.length
           yield accounts
         }

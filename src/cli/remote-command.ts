@@ -202,7 +202,7 @@ function requestOf(io: Io, remote: RemoteCommand, place: RequestPlace, values: V
   const query = new URLSearchParams(Object.fromEntries(beside.map(([name, value]) => [name, String(value)])))
   if (!takesFile) return { method, path, query }
   const file = String(values.file)
-  if (file !== '-') query.set('name', basename(file))
+  query.set('name', file === '-' ? 'standard input' : basename(file))
   return { method, path, query, body: openFile(io, file) }
 }
 

@@ -57,6 +57,8 @@ async function print(io: Io, text: AsyncIterable<Buffer>): Promise<number> {
       io.out(decoder.decode(chunk, { stream: true }))
       await io.drained()
     }
+    // After a signal nobody waits for the reader.
+    io.stop.throwIfAborted()
   } catch (error) {
     throw new CommandError(`${whyEnded(io, error)}: it has not all of them`)
   }
@@ -94,7 +96,5 @@ function whyEnded({ stop }: Io, error: unknown): string {
 }
 
 function linesIn(chunk: Buffer): number {
-  let count = 0
-  for (const byte of chunk) if (byte === 10) count++
-  return count
+  return chunk.filter((byte) => byte === 10).length
 }

@@ -156,8 +156,8 @@ export const exportAccounts = operation({
     examples: ['fleet.csv', '- --format jsonl > fleet.jsonl'],
     saves: true,
   },
-  run: async ({ actions }, { input: { format }, who }) =>
-    new Lines(LINE_TYPES[format], `accounts.${format}`, exportLines(actions.exportAccounts(who), format)),
+  run: async ({ actions }, { input: { format }, who, stop }) =>
+    new Lines(LINE_TYPES[format], `accounts.${format}`, exportLines(actions.exportAccounts(who, stop), format)),
 })
 
 async function* exportLines(fleet: AsyncIterable<ExportedAccount[]>, format: 'csv' | 'jsonl'): AsyncGenerator<string> {

@@ -50,7 +50,7 @@ export interface Actions {
   connect(refreshToken: Secret, who: Who): Promise<ConnectedByToken>
   importAccounts(lines: AsyncIterable<ReadLine>, options: ImportOptions, who: Who): Promise<ImportSummary>
   /** Every live account, its refresh token sealed. */
-  exportAccounts(who: Who): AsyncIterable<ExportedAccount[]>
+  exportAccounts(who: Who, stop: AbortSignal): AsyncIterable<ExportedAccount[]>
   /** Polls accounts that are to be judged, of a check that is noted once; resolves with why one was not read. */
   pollForCheck(hubIds: readonly number[], who: Who): Promise<(hubId: number) => Promise<string | undefined>>
   /** The rules of a config that may come, by the text of its file. Puts nothing in force. */

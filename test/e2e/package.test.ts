@@ -108,17 +108,18 @@ function brokenLinks(paths: readonly string[]): string[] {
     )
 }
 
-test('a command that shows what is stored loads no package that only daemons need', async () => {
+test('a command that asks a daemon loads no package that only daemons need', async () => {
   const script = [
     "import { registerHooks } from 'node:module'",
     'const load = (url, context, next) => (console.error(url), next(url, context))',
     'registerHooks({ load })',
   ].join(';')
   const hook = `data:text/javascript,${encodeURIComponent(script)}`
-  const { err } = await run(process.execPath, ['--import', hook, MAIN, 'status', '--config', 'none.yaml'], ROOT)
+  const nowhere = ['--url', 'http://127.0.0.1:1', '--token', 'x']
+  const { err } = await run(process.execPath, ['--import', hook, MAIN, 'status', ...nowhere], ROOT)
   const loaded = new Set([...err.matchAll(/^file:.*\/node_modules\/([^/]+)/gm)].map(([, name]) => name))
   expect(loaded).toContain('commander')
-  expect(['bullmq', 'fastify', 'undici', 'nodemailer'].filter((name) => loaded.has(name))).toEqual([])
+  expect(['bullmq', 'fastify', 'ioredis', 'undici', 'nodemailer', 'zod'].filter((name) => loaded.has(name))).toEqual([])
 })
 
 test('on a Node that is too old a command names the one that is needed', async () => {

@@ -7,6 +7,7 @@ import { createKeys } from '../../src/redis/keys.ts'
 import { anAlert } from '../alerts/an-alert.ts'
 import { pollAccount, properties, readings } from '../limits/reports.ts'
 import { seedAccount } from '../support/accounts.ts'
+import { NO_DAEMON } from '../support/command.ts'
 import { writeDaemonConfig } from '../support/daemon.ts'
 import { MAIN } from '../support/main.ts'
 import { folderOfFile } from '../support/of-file.ts'
@@ -63,7 +64,10 @@ const COMMANDS: [command: string, count: (text: string) => number][] = [
   ['accounts export -', (text) => linesOf(text).length - 1],
   ['accounts export - --format jsonl', (text) => linesOf(text).map((line) => JSON.parse(line)).length],
   ['accounts history --json', (text) => JSON.parse(text).length],
-  ['accounts history --csv', (text) => linesOf(text).filter((line) => line.includes('Properties.overall,')).length],
+  [
+    'accounts history --format csv',
+    (text) => linesOf(text).filter((line) => line.includes('Properties.overall,')).length,
+  ],
   ['alerts log', (text) => linesOf(text).length - 1],
   ['check --json --all', (text) => JSON.parse(text).accounts.length],
   ['config print', (text) => text.match(/account-\d+\.example\.com/g)?.length ?? 0],
@@ -73,7 +77,11 @@ function start(command: string, which: 'stdout' | 'stderr' = 'stdout', file = co
   const pipe = openPipe()
   const args = [MAIN, ...command.split(' '), '--config', file, ...more]
   const { child, ended } = spawnInto(pipe, which, [process.execPath, ...args], folder)
-  return { pipe, child, ended: ended.then(({ said, ...end }) => ({ ...end, said: said.replace(PROGRESS, '') })) }
+  return {
+    pipe,
+    child,
+    ended: ended.then(({ said, ...end }) => ({ ...end, said: said.replace(NO_DAEMON, '').replace(PROGRESS, '') })),
+  }
 }
 /** Told every ten seconds, which a busy machine may need. */
 const PROGRESS = /^accounts (exported|read|judged).*\n/gm

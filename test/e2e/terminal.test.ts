@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { parse } from 'csv-parse/sync'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { plimsoll, plimsollHere, run } from '../support/command.ts'
+import { NO_DAEMON, plimsoll, plimsollHere, run } from '../support/command.ts'
 import { type Daemon, spawnDaemon } from '../support/daemon.ts'
 import { connectAccount, eventually, freePort, refreshTokenFor, send } from '../support/fleet.ts'
 import { MAIN } from '../support/main.ts'
@@ -55,7 +55,9 @@ describe('manners', () => {
         plimsollHere(['accounts', 'import', '-', '-c', config], scene.folder, { stdin: () => pipe(text) })
       expect(await feed('hubId,refreshToken\nx,y\n')).toMatchObject({
         code: 1,
-        err: 'plimsoll: standard input has 1 bad line; the others are in\n',
+        err:
+          'line 2 has a hubId that is no whole number\n' +
+          'plimsoll: standard input has 1 bad line; the others are in\n',
       })
       expect((await feed('')).err).toBe("plimsoll: standard input can't be imported: it is empty\n")
     })
@@ -89,7 +91,7 @@ describe('manners', () => {
     const [code] = await once(child, 'close')
     expect({ code, err: said.err }).toEqual({
       code: 130,
-      err: 'plimsoll: 1 of 1 account could not be read, or not all of it\n',
+      err: `${NO_DAEMON}plimsoll: 1 of 1 account could not be read, or not all of it\n`,
     })
     expect(said.out).toMatch(/failed .*stopped/)
   })
@@ -189,7 +191,11 @@ describe('text of strangers', () => {
       expect(cells.length).toBeGreaterThan(30)
       expect(cells.filter((cell) => /(^|;)[\s"]*[=+\-@＝＋－＠]/u.test(cell))).toEqual([])
     }
-    const there = await scene.configFile({ redis: { url: scene.redis.url, prefix: `moved-${format}` } })
+    const prefix = `moved-${format}`
+    const there = await scene.configFile({
+      dataDir: join(scene.folder, prefix),
+      redis: { url: scene.redis.url, prefix },
+    })
     const moved = await plimsoll(['accounts', 'import', name, '--json', '--config', there], scene.folder)
     expect(JSON.parse(moved.out)).toMatchObject({ imported: 6, bad: 0 })
     const { out } = await plimsoll(['accounts', 'list', '--json', '--config', there], scene.folder)

@@ -76,7 +76,7 @@ test('an account whose token no key opens fails as any other does, names the key
   expect(await (await ask(`${daemon.url}/accounts/${locked}`)).text()).toContain(MISSING)
   const token = await ask(`${daemon.url}/api/v1/accounts/${locked}/token`)
   expect(token.status).toBe(503)
-  const config = await scene.configFile(withKeys(K2))
+  const config = await scene.configFile({ ...withKeys(K2), dataDir: join(scene.folder, 'beside') })
   const inAMinute = { ...systemClock, now: () => Date.now() + 61_000 }
   const status = await plimsollHere(['status', '--json', '--config', config], scene.folder, { clock: inAMinute })
   expect(JSON.parse(status.out)).toMatchObject({ accounts: { byState: { failing: 1 } } })
