@@ -1,7 +1,8 @@
 import type { FastifyRequest } from 'fastify'
 import type * as z from 'zod'
-import { type Field, fieldsOf } from '../../operations/fields.ts'
+import { type Field, fieldsOf, sentence } from '../../operations/fields.ts'
 import type { Operation } from '../../operations/operation.ts'
+import { cleanText } from '../../text/clean-text.ts'
 import { type Column, known } from '../../text/columns.ts'
 import { type Html, html } from '../../text/html.ts'
 import { type Cell, type Shown, textOfCell } from '../../text/shown.ts'
@@ -141,8 +142,7 @@ function shownColumns(columns: readonly Column[]): { column: Column; place: numb
 
 /** `HUB ID` as a page has it: `Hub id`. */
 function headingOf(column: Column): string {
-  const { title } = known(column)
-  return `${title.charAt(0)}${title.slice(1).toLowerCase()}`
+  return sentence(known(column).title.toLowerCase()).slice(0, -1)
 }
 
 const LOOK: Readonly<Record<string, string>> = {
@@ -162,7 +162,7 @@ const LOOK: Readonly<Record<string, string>> = {
 
 function htmlCell(column: Column, cell: Cell): Html | string {
   const { title, isColoured, isWhole } = known(column)
-  const text = textOfCell(cell)
+  const text = cleanText(textOfCell(cell), 400)
   const href =
     typeof cell === 'object' ? cell.href : title === 'HUB ID' && /^\d+$/.test(text) ? `/accounts/${text}` : undefined
   if (href !== undefined) return html`<a href="${href}">${text}</a>`
