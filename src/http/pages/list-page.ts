@@ -142,7 +142,7 @@ function shownColumns(columns: readonly Column[]): { column: Column; place: numb
 
 /** `HUB ID` as a page has it: `Hub id`. */
 function headingOf(column: Column): string {
-  return sentence(known(column).title.toLowerCase()).slice(0, -1)
+  return sentence(known(column).title.toLowerCase()).replace(/\.$/, '')
 }
 
 const LOOK: Readonly<Record<string, string>> = {
