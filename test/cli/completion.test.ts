@@ -51,8 +51,8 @@ describe('a real bash', () => {
     expect(await tab('--')).toEqual(expect.arrayContaining(['--version', '--config', '--no-color', '--help']))
     expect(await tab('accounts', 'list', '--st')).toEqual(['--state', '--stale'])
     expect(await tab('accounts', '--config', 'list', 'list', '--sta')).toEqual(['--state', '--stale'])
-    expect(await tab('accounts', 'list', '--state', 'pa')).toEqual(['parked'])
-    expect(await tab('accounts', 'list', '--state', '=', 'pa')).toEqual(['parked'])
+    expect(await tab('accounts', 'list', '--state', 'pa')).toEqual(['parked', 'paused'])
+    expect(await tab('accounts', 'list', '--state', '=', 'pa')).toEqual(['parked', 'paused'])
     expect(await tab('accounts', 'list', '--state', 'parked', '--js')).toEqual(['--json'])
     expect(await tab('alerts', 'silence', '--comment', '')).toEqual([])
     expect(await tab('completion', '')).toEqual([...SHELLS])
@@ -113,7 +113,11 @@ test('what a shell asks while its user types is answered soon, and never with an
   const receivers = { code: 0, out: 'ops-mail\nops-hook\n', err: '' }
   expect(await ask('alerts', 'test', '-c', 'fine.yaml', '')).toEqual(receivers)
   expect(await ask('alerts', 'test', '--config=fine.yaml', '')).toEqual(receivers)
-  expect(await ask('accounts', 'list', '--state=pa')).toEqual({ code: 0, out: '--state=parked\n', err: '' })
+  expect(await ask('accounts', 'list', '--state=pa')).toEqual({
+    code: 0,
+    out: '--state=parked\n--state=paused\n',
+    err: '',
+  })
   expect(await ask('alerts', 'test', '-c')).toEqual({ code: 0, out: '-c\tconfig file\n', err: '' })
   expect(await ask('hubs', 'x', '')).toMatchObject({ code: 0, err: '' })
   expect(await ask()).toMatchObject({ code: 0, err: '' })

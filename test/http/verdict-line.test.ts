@@ -22,9 +22,11 @@ test('every page of an operator begins with the verdict, the same as the API tel
     says: 'Critical: 1 critical alert; worst: acme.example.com, custom properties, 960 of 1,000',
     troubles: [
       {
+        check: 'alerts',
         level: 'critical',
         verb: 'Review',
         says: '1 critical alert; worst: acme.example.com, custom properties, 960 of 1,000',
+        fix: null,
       },
     ],
   })
