@@ -99,7 +99,7 @@ export const listAccounts = operation({
     const items = kind === undefined ? rows : rows.filter((row) => hasAlert(row, { kind, level }))
     return { items: isForPeople ? await withClosestLimit(deps, items) : items, next: next && placeText(next) }
   },
-  json: (page) => pageJson(page, ({ account }) => account),
+  json: ({ items, next }) => pageJson({ items: items.map(({ account }) => account), next }),
   table: ({ items }, { input, now }) => {
     if (items.length === 0) return [noneText(input)]
     const columns = [

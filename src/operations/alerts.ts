@@ -69,7 +69,7 @@ export const listAlerts = operation({
     const items = sort === undefined ? accounts.flatMap((one) => one.alerts) : alerts.sort(ORDERS[sort])
     return { items, next: next && alertPlaceText(next) }
   },
-  json: (page) => pageJson(page, (alert) => alert),
+  json: pageJson,
   table: ({ items }, { input: { sort: _, limit: __, after: ___, ...filter }, now }) => {
     const isFiltered = Object.values(filter).some((value) => value !== undefined)
     if (items.length === 0) return [isFiltered ? 'no open alert matches' : 'no alert is open']
@@ -148,9 +148,9 @@ export const listTransitions = operation({
     const sorted = logged.toSorted((a, b) => compare(placeOf(a), placeOf(b)))
     const rest = after === undefined ? sorted : sorted.filter((one) => compare(placeOf(one), numberAndId(after)) > 0)
     const { items, next } = pageOfList(rest, limit, (last) => placeOf(last).join('.'))
-    return { items, next, forgotten }
+    return { items: items.map(transitionJson), next, forgotten }
   },
-  json: (page) => pageJson(page, transitionJson),
+  json: pageJson,
   notes: ({ forgotten }) =>
     forgotten === undefined
       ? []
@@ -171,18 +171,18 @@ export const listTransitions = operation({
       spare('ID'),
       spare(prose('RECEIVERS')),
     ]
-    const rows = items.map(({ alert, fate, receivers }) => [
+    const rows = items.map(({ alert, fate, why, receivers }) => [
       ageCell(alert.measuredAt, now),
       alert.level,
       alert.reason,
       ...accountCells(alert.account ?? { hubId: null }),
       alertTitle(alert),
       usageCell(alert),
-      fate.is,
-      fate.why,
+      fate,
+      why ?? '',
       formatTime(alert.measuredAt),
       alert.id,
-      receivers.map(({ receiver, is }) => `${receiver} ${is}`).join(', '),
+      receivers.map((each) => `${each.receiver} ${each.fate}`).join(', '),
     ])
     return [{ columns, rows }]
   },

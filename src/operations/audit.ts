@@ -1,12 +1,13 @@
 import * as z from 'zod'
 import { AUDIT_ACTIONS } from '../audit/audited.ts'
 import { AUDIT_PLACE, readAudit } from '../audit/read-audit.ts'
+import { defined } from '../runtime/defined.ts'
 import { named, prose, spare, whole } from '../text/columns.ts'
 import { formatMoment, formatSecond } from '../text/format-time.ts'
 import { auditEntryJson, didText, whoText } from '../views/audit-entries.ts'
 import { AuditEntryShape } from '../views/shapes/audit.ts'
 import { accountField, choiceField, cursorField, limitField, momentField, textField } from './input.ts'
-import { operation, pageJson, pageShape } from './operation.ts'
+import { operation, pageShape } from './operation.ts'
 
 export const listAudit = operation({
   id: 'listAudit',
@@ -34,9 +35,8 @@ export const listAudit = operation({
   },
   run: async (deps, { input: { since, who, hubId, action, ...page }, now }) => {
     const { entries, next } = await readAudit(deps, { since: since(now), who, hubId, action }, page, now)
-    return { items: entries, next }
+    return { items: entries.map(auditEntryJson), ...defined({ next }) }
   },
-  json: (page) => pageJson(page, auditEntryJson),
   table: ({ items }, { input, now }) => {
     if (items.length === 0) return [`no entries since ${formatMoment(input.since(now))}`]
     const columns = [
@@ -49,13 +49,13 @@ export const listAudit = operation({
       spare('FROM'),
     ]
     const rows = items.map((entry) => [
-      formatSecond(entry.at),
+      formatSecond(Date.parse(entry.at)),
       whoText(entry),
       didText(entry),
       String(entry.hubId ?? ''),
       entry.subject ?? '',
       entry.detail ?? '',
-      entry.who.from ?? '',
+      entry.from ?? '',
     ])
     return [{ columns, rows }]
   },

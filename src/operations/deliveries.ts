@@ -65,7 +65,7 @@ export const listDeliveries = operation({
       carried: await carriedBy(deps, subjects),
     }
   },
-  json: ({ pending, dead, receivers, ...page }) => ({ pending, dead, receivers, ...pageJson(page, (item) => item) }),
+  json: ({ pending, dead, receivers, ...page }) => ({ pending, dead, receivers, ...pageJson(page) }),
   table: ({ pending, dead, receivers, items, carried }) => {
     const columns = [
       whole('RECEIVER'),

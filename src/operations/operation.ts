@@ -146,8 +146,8 @@ export function pageShape<S extends z.ZodType>(item: S, order: string) {
 }
 
 /** A page for programs. */
-export function pageJson<T, J>({ items, next }: Listed<T>, each: (item: T) => J) {
-  return { items: items.map(each), ...(next === undefined ? {} : { next }) }
+export function pageJson<T>({ items, next }: Listed<T>) {
+  return { items, ...(next === undefined ? {} : { next }) }
 }
 
 /** An answer that is no JSON, written as fast as it is read. */

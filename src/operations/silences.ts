@@ -174,7 +174,7 @@ export const listSilences = operation({
     const { items, next } = pageOfList(rest, limit, (last) => `${last.endsAt}.${last.id}`)
     return { next, items: await silenceViews(deps, items, now) }
   },
-  json: (page) => pageJson(page, (silence) => silence),
+  json: pageJson,
   table: ({ items }, { now }) => {
     if (items.length === 0) return ['no silences in force']
     const what = [whole('ID'), prose('WHAT'), 'BY', prose('WHY')]

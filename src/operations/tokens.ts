@@ -16,7 +16,7 @@ import {
 } from '../views/shapes/installation.ts'
 import type { KnownAdminToken } from './actions.ts'
 import { accountField, textField } from './input.ts'
-import { type Listed, operation, pageShape } from './operation.ts'
+import { operation, pageShape } from './operation.ts'
 import { noAccount, Refusal } from './refusal.ts'
 
 export const showToken = operation({
@@ -90,18 +90,17 @@ export const listAdminTokens = operation({
   answers: { 200: 'All of them.' },
   example: {},
   command: { name: 'admin-tokens list' },
-  run: async ({ actions }): Promise<Listed<KnownAdminToken>> => ({ items: await actions.adminTokens() }),
-  json: ({ items }) => ({ items: items.map(adminTokenJson) }),
+  run: async ({ actions }) => ({ items: (await actions.adminTokens()).map(adminTokenJson) }),
   table: ({ items }, { now }) => {
     if (items.length === 0) return ['there is no named token: plimsoll admin-tokens add NAME --scopes read makes one']
     const columns = [whole('NAME'), 'SCOPES', spare(whole('AGE')), whole('LAST USED')]
-    const rows = items.map(({ name, scopes, createdAt, lastUsedAt, isOurs }) => [
+    const rows = items.map(({ name, scopes, createdAt, lastUsedAt, ignored }) => [
       name,
-      isOurs ? scopes.join(',') : 'none: ignored',
+      ignored ? 'none: ignored' : scopes.join(','),
       ageCell(createdAt, now),
       ageCell(lastUsedAt, now),
     ])
-    return [{ columns, rows }, ...(items.every(({ isOurs }) => isOurs) ? [] : [IGNORED])]
+    return [{ columns, rows }, ...(items.some(({ ignored }) => ignored) ? [IGNORED] : [])]
   },
 })
 

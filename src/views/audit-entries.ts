@@ -16,12 +16,12 @@ export function auditEntryJson({ id, at, action, who, ...more }: AuditEntry): Au
 }
 
 /** The action for people: `ann silenced alerts`. */
-export function didText({ action }: Pick<AuditEntry, 'action'>): string {
+export function didText({ action }: Pick<AuditEntryShape, 'action'>): string {
   return auditedOf(action).did
 }
 
 /** The name of the person or program, with its way in where the name alone may be another one's. */
-export function whoText({ who }: Pick<AuditEntry, 'who'>): string {
-  const name = who.name === '' ? 'not known' : who.name
-  return who.via === 'session' || who.via === 'daemon' ? name : `${name} (${who.via})`
+export function whoText({ who, via }: Pick<AuditEntryShape, 'who' | 'via'>): string {
+  const name = who === '' ? 'not known' : who
+  return via === 'session' || via === 'daemon' ? name : `${name} (${via})`
 }
