@@ -42,7 +42,9 @@ beforeAll(async () => {
   await connectAll(daemon.url, [HUB, GONE])
   alert = await eventually('an alert that was sent', async () => {
     const [open] = JSON.parse((await byConfig(['alerts', 'list', '--json'])).out)
-    return (await byConfig(['outbox', 'verify'])).code === 0 && open?.id
+    const sent = JSON.parse((await byConfig(['alerts', 'log', '--json'])).out)
+    const isDelivered = sent.length > 0 && sent.every((one: { fate: string }) => one.fate === 'delivered')
+    return isDelivered && (await byConfig(['outbox', 'verify'])).code === 0 && open?.id
   })
   // What the first of each leaves in the story of an account.
   for (const words of [`poll ${HUB}`, `refresh ${HUB}`, `uninstall ${GONE} --yes --wait`])
@@ -109,7 +111,7 @@ function lasting(text: string): string {
     .replaceAll(/plm_[\w-]+|s-[a-z0-9]{5}\b/g, 'NAME')
     .replaceAll(/\?[^\s"]+/g, '?')
     .replaceAll(/(ahead of|behind) ours/g, 'beside ours')
-    .replaceAll(/\b(in \d+ \w+|\d+ \w+ ago|now)\b/g, '0')
+    .replaceAll(/\b(in \d+ \w+|\d+ \w+ ago|(just )?now)\b/g, '0')
     .replaceAll(/[\d.,:]+( (ms|s|min|h)\b)?/g, '0')
     .replaceAll(/\b(config|root)\b/g, 'WHO')
     .replaceAll(/ +/g, ' ')

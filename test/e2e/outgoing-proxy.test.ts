@@ -44,6 +44,8 @@ test('behind a proxy with a login the whole job is done through it; doctor names
   expect(tested.out).toContain('ops-hook: delivered')
   expect([...daemon.lines, doctor.out, doctor.err].join('\n')).not.toContain('s3cret')
 
+  // Where a daemon runs it would send the test, by its own environment.
+  await daemon.stop()
   const without = { ...env, HTTP_PROXY: `http://127.0.0.1:${proxy.port}` }
   const refused = await plimsoll(['alerts', 'test', 'ops-hook', '--config', config], scene.folder, without)
   expect(refused.err).toContain('ops-hook: the proxy wants a login (407): put user and password into HTTP_PROXY')
