@@ -241,8 +241,11 @@ function addHooks(app: FastifyInstance, deps: HttpDeps, lasting: Lasting & { rou
 }
 
 function endLateBody(request: IncomingMessage): void {
-  const late = () =>
+  const late = () => {
+    // A body that nobody reads has no end: that its answer takes long is no fault of the client.
+    if (request.complete) return
     answerClientError({ name: 'Error', message: 'late', code: 'ERR_HTTP_REQUEST_TIMEOUT' }, request.socket)
+  }
   const timer = setTimeout(late, BODY_TIMEOUT_MS).unref()
   for (const event of ['end', 'close']) request.once(event, () => clearTimeout(timer))
 }

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { expect, test } from 'vitest'
-import { ADMIN_TOKEN, openServer } from '../http/open-server.ts'
+import { ADMIN_TOKEN, BEARER, openServer } from '../http/open-server.ts'
 import { redisOfFile } from '../support/of-file.ts'
 
 const redis = redisOfFile()
@@ -22,8 +22,17 @@ async function begin(url: string, path: string, part: string) {
   return socket
 }
 
-test('a body that does not come is not waited for, but for a file', { timeout: 60_000 }, async () => {
-  const { server } = await openServer(redis)
+test('a body that does not come is not waited for, but for a file, and an answer takes as long as it takes', {
+  timeout: 60_000,
+}, async () => {
+  const over = Promise.withResolvers<void>()
+  const refresh = async () => {
+    await over.promise
+    return { is: 'unknown' } as const
+  }
+  const { server, ask } = await openServer(redis, { actions: { refresh } })
+  // Its ten seconds end before those of the others, and it has no body.
+  const refreshed = ask('POST', '/api/v1/accounts/5/refresh', BEARER)
   const [slow, file] = await Promise.all([
     begin(server.url, '/api/v1/silences', '{"comment":'),
     begin(server.url, '/api/v1/accounts/import', 'hubId,refreshToken\n'),
@@ -33,4 +42,6 @@ test('a body that does not come is not waited for, but for a file', { timeout: 6
   expect(answered).toMatch(/^HTTP\/1\.1 408 /)
   expect(file.destroyed).toBe(false)
   file.destroy()
+  over.resolve()
+  expect((await refreshed).status).toBe(404)
 })
