@@ -266,6 +266,26 @@ async function left({ store, keys, of }: World) {
   }
 }
 
+/** The same answers again and again, first in the same bytes, then in others: what any run leaves out, whatever chance brings. */
+const same = (said: Said) => said
+const quietPair: Said['pairs'][0] = { atLimit: 0, near: [], name: 'A' }
+const quietPoll: Said = {
+  overall: 10,
+  first: 10,
+  limit: 100,
+  types: ['0-1'],
+  percentage: 'usual',
+  pairs: [quietPair, quietPair, quietPair, quietPair, quietPair],
+  fails: 'nothing',
+}
+const quietStep = (otherBytes: boolean) => ({
+  poll: quietPoll,
+  again: [same, same, same, same],
+  otherBytes,
+  minutes: 5 as const,
+  meddling: '' as const,
+})
+
 test('whoever knows what was seen last leaves the same, and tells the same, as who judges every answer anew', async () => {
   let saved = 0
   let unchangedInOtherBytes = 0
@@ -285,11 +305,12 @@ test('whoever knows what was seen last leaves the same, and tells the same, as w
           expect(await knows.left()).toEqual(await forgets.left())
         }
       }
-      saved += forgets.parsed() - knows.parsed()
+      // Where bytes differ and values do not, a run may read more than it saves.
+      saved += Math.max(0, forgets.parsed() - knows.parsed())
       expect(forgets.unchanged()).toBe(0)
       await Promise.all([knows.close(), forgets.close()])
     }),
-    { numRuns: 16 },
+    { numRuns: 16, examples: [[[quietStep(false), quietStep(true)]]] },
   )
   // It proves nothing if nothing was left out.
   expect(saved).toBeGreaterThan(0)
