@@ -72,12 +72,10 @@ type Success = Extract<CodeOutcome, { scopes: string[] }> | { is: 'parked' } | O
 /** The redirect that ends an install. A state is used up by a code that was sent, by nothing else. */
 export async function finishInstall(deps: CodeDeps, redirect: Redirect): Promise<InstallOutcome> {
   const { code, error } = redirect
-  // Anybody may have made an address without a state: of its words only those of OAuth are shown.
-  if (redirect.state === undefined && error !== undefined)
-    return { is: 'refused', reason: /^[a-z_]{1,40}$/.test(error) ? error : 'no reason given' }
+  // A refusal changes nothing, whoever brings it.
+  if (error !== undefined) return { is: 'refused', reason: error }
   const state = readInstallState(deps.vault.deriveEach(STATE_KEY), redirect.state ?? '', deps.clock.now())
   if (state === undefined) return { is: 'bad-state' }
-  if (error !== undefined) return { is: 'refused', reason: error }
   if (code === undefined || code === '') return { is: 'no-code' }
   return redeemOnce(deps, { id: state.nonce, only: state.only, code, until: state.expiresAt })
 }

@@ -11,7 +11,7 @@ import type { Logger } from '../runtime/logger.ts'
 import { connected } from './account-actions.ts'
 import type { Acting } from './account-jobs.ts'
 import { operationDeps } from './operation-deps.ts'
-import { ackLinks, appName, mailLinks } from './receivers.ts'
+import { ackLinks, mailLinks } from './receivers.ts'
 import type { Services } from './services.ts'
 
 /** Parts of requests beside the services in force. */
@@ -43,6 +43,7 @@ export function httpDeps(web: Web, services: Services): HttpDeps {
     connected: () => connected(services),
     health,
     daemon: services.clockWatch,
+    uninstallKeepMs: services.uninstallKeepMs,
   }
 }
 
@@ -80,8 +81,8 @@ function afterInstallOf({ http, provider }: Config): AfterInstall | undefined {
 
 /** The brand; its logo is read once, so that a new file needs a restart, as with the rest of `http`. */
 export function brandOf(config: Config): Brand {
-  const { logo: file, color } = config.http.brand
+  const { logo: file, ...shown } = config.http.brand
   const logo = file === undefined ? undefined : logoOf(readLogoFile(file))
   if (typeof logo === 'string') throw new Error(`http.brand.logo: ${logo}`)
-  return { name: appName(config), ...(logo && { logo }), ...(color && { color }) }
+  return logo === undefined ? shown : { ...shown, logo }
 }

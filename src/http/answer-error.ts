@@ -47,7 +47,8 @@ export function sendProblem(
   const content = { title: problem.title, ...again }
   const { status } = problem
   if (isForCustomer(request)) {
-    const body = html`<p>${FOR_CUSTOMERS[status] ?? problem.detail}</p>`
+    const body = html`<p>${FOR_CUSTOMERS[status] ?? 'Nothing was stored.'}</p>
+<p><a href="/install">Try again</a></p>`
     return sendPage(reply, status, customerPage(brand, { ...content, body }))
   }
   const body = html`<p>${problem.detail}</p>
@@ -57,8 +58,8 @@ export function sendProblem(
 
 /** A customer knows neither Redis nor Plimsoll. */
 const FOR_CUSTOMERS: Readonly<Record<number, string>> = {
-  500: 'The account was not connected because of a fault of this server. Its operators find the cause in their log.',
-  503: "This server can't connect accounts at the moment. Keep this page open: it tries again by itself in 10 seconds.",
+  500: 'Your account was not connected because of a fault on our side.',
+  503: "We can't connect accounts at the moment. Keep this window open: it tries again by itself in 10 seconds.",
 }
 
 export function about(request: FastifyRequest): { method: string; route: string } {

@@ -2,8 +2,7 @@ import type { Asset } from './assets/serve-assets.ts'
 
 /** The app, as customers' pages show it. */
 export interface Brand {
-  /** `http.brand.name`, or the host of this server. */
-  name: string
+  name?: string
   logo?: { type: string; bytes: Buffer }
   /** `#rrggbb` */
   color?: string

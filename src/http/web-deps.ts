@@ -26,6 +26,8 @@ export interface WebDeps extends OperationDeps {
   /** The audit of sign-ins; `actions` write to it themselves. */
   audit: AuditLog
   log: Logger
+  /** How long the data of an uninstalled account are kept. */
+  uninstallKeepMs: number
   /** An account was just connected: its first poll should not wait. */
   connected(hubId: number): Promise<void>
 }

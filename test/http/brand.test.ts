@@ -21,7 +21,7 @@ test('every page that a customer sees has the logo, the color and the name of th
   ]
   provider.tokenFailure = { class: 'client', code: 'x', message: 'x', status: 400 }
   answers.push(await ask('GET', `/oauth/callback?code=c&state=${await beginInstall()}`))
-  expect(answers.map(({ status }) => status)).toEqual([200, 400, 403, 405, 502])
+  expect(answers.map(({ status }) => status)).toEqual([200, 403, 403, 405, 502])
   for (const { text } of answers) {
     expect(OWN.filter((part) => !text.includes(part))).toEqual([])
     expect(text.replace('/assets/plimsoll.css', '')).not.toMatch(/plimsoll|Status page/i)

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { finishGrant } from '../../src/accounts/finish-grant.ts'
-import { finishInstall, reconnectLink } from '../../src/accounts/install.ts'
+import { accountOfState, finishInstall, reconnectLink } from '../../src/accounts/install.ts'
 import type { FailureClass } from '../../src/provider/failure.ts'
 import { claimGrants } from '../../src/tokens/parked-grants.ts'
 import { Unstored } from '../../src/tokens/unstored.ts'
@@ -32,8 +32,8 @@ test('a finished install stores the account, says so, and wakes the pollers', as
   provider.customer = { hubId: 123, hubDomain: 'acme.example.com' }
   const { status, text } = await ask('GET', `/oauth/callback?code=${CODE}&state=${await beginInstall()}`)
   expect(status).toBe(200)
-  expect(text).toContain('<b>acme.example.com (account 123)</b> is connected to 127.0.0.1')
-  expect(text).not.toContain('a permission is missing')
+  expect(text).toContain('<b>acme.example.com</b> is connected to the app.')
+  expect(text).not.toContain('A permission is missing')
   expect((await deps.registry.get(123))?.state).toBe('active')
   expect(provider.codes).toEqual([CODE])
   expect(woken).toEqual(['poll-limits', 'alerts'])
@@ -59,7 +59,7 @@ test.each([
   const { ask, beginInstall, provider } = await openServer(redis)
   provider.customer = { hubId: 5, scopes }
   const { status, text } = await ask('GET', `/oauth/callback?code=${CODE}&state=${await beginInstall()}`)
-  expect([status, text.includes('a permission is missing')]).toEqual([200, warns])
+  expect([status, text.includes('A permission is missing')]).toEqual([200, warns])
 })
 
 test('pollers that cannot be woken do not spoil a finished install', async () => {
@@ -67,15 +67,6 @@ test('pollers that cannot be woken do not spoil a finished install', async () =>
   const { ask, beginInstall } = await openServer(redis, { connected })
   const { status, text } = await ask('GET', `/oauth/callback?code=${CODE}&state=${await beginInstall()}`)
   expect([status, text.includes('the queue is away')]).toEqual([200, false])
-})
-
-test('a refusal is told, escaped, and stores nothing', async () => {
-  const { ask, beginInstall, provider } = await openServer(redis)
-  const error = encodeURIComponent('access_denied<script>alert(1)</script>')
-  const { status, text } = await ask('GET', `/oauth/callback?error=${error}&state=${await beginInstall()}`)
-  expect(status).toBe(403)
-  expect(text).toContain('access_denied&lt;script&gt;')
-  expect(provider.codes).toEqual([])
 })
 
 test('a state works once, and none that we did not make works at all', async () => {
@@ -112,7 +103,7 @@ describe('a second visit while the code is exchanged', () => {
     await clock.sleeper(200)
     answer()
     const { status, text } = await first
-    expect([status, text.includes('<b>acme.example.com (account 123)</b> is connected')]).toEqual([200, true])
+    expect([status, text.includes('<b>acme.example.com</b> is connected')]).toEqual([200, true])
     expect(await clock.pass(second)).toMatchObject({ status, text })
     expect(provider.codes).toEqual([CODE])
     expect((await get('/metrics')).text).toContain('plimsoll_installs_total{outcome="connected"} 1')
@@ -169,15 +160,19 @@ test.each([
   expect((await ask('GET', path)).status).toBe(200)
 })
 
-test.each([
-  ['access_denied', 'access_denied'],
-  ['call%20us%20now', 'no reason given'],
-])('error=%s without a state is "Not connected"', async (error, reason) => {
-  const { ask, provider } = await openServer(redis)
-  const { status, text } = await ask('GET', `/oauth/callback?error=${error}`)
-  expect([status, text.includes('Not connected'), text.includes(`(${reason})`)]).toEqual([403, true, true])
-  expect([text.includes('call us'), provider.codes]).toEqual([false, []])
-})
+test.each(['', '&state=forged', 'good'])(
+  'a refusal with the state "%s" is a page of its own without its code, and a way back',
+  async (given) => {
+    const { ask, beginInstall, provider, logs } = await openServer(redis)
+    const state = given === 'good' ? `&state=${await beginInstall()}` : given
+    const { status, text } = await ask('GET', `/oauth/callback?error=access_denied%3Cb%3E${state}`)
+    expect(status).toBe(403)
+    expect(text).toContain('<p>The connection to the app was canceled. Nothing was stored.</p>')
+    expect(text).toContain('<a class="button" href="/install">Try again</a>')
+    expect([text.includes('access_denied'), provider.codes]).toEqual([false, []])
+    expect(logs.lines()).toContainEqual(expect.objectContaining({ code: 'install.failed', reason: 'access_denied<b>' }))
+  },
+)
 
 describe('an install from the marketplace', () => {
   const RETURN = 'https://app-eu1.hubspot.com/installed?a=1'
@@ -227,19 +222,20 @@ describe('an install from the marketplace', () => {
     expect([status, headers.location]).toEqual([422, undefined])
   })
 
-  const ADDRESS = 'does not lead to the provider'
+  const ADDRESS = 'The link is not complete'
+  const MARKETPLACE = 'The HubSpot Marketplace can&#39;t connect this app'
   test.each([
     [true, `code=${CODE}&${returnTo('https://evil.example/')}`, 400, ADDRESS],
     [true, `code=${CODE}&${returnTo(RETURN)}&${returnTo(RETURN)}`, 400, ADDRESS],
     [true, `step=authorize&${returnTo('https://app.hubspot.com.evil.example/')}`, 400, ADDRESS],
-    [true, 'step=authorize', 400, 'with partner sign-in'],
-    [true, `step=finalize&code=${CODE}&state=x`, 400, 'with partner sign-in'],
+    [true, 'step=authorize', 400, ADDRESS],
+    [true, `step=finalize&code=${CODE}&state=x`, 400, ADDRESS],
     [true, `step=finalize&code=${CODE}&state=forged&${returnTo(RETURN)}`, 400, 'no longer works'],
     [true, `code=${CODE}&state=x&state=y&${returnTo(RETURN)}`, 400, 'no longer works'],
     [true, `error=access_denied&${returnTo(RETURN)}`, 403, 'Not connected'],
-    [false, `code=${CODE}&${returnTo(RETURN)}`, 403, 'provider.marketplaceInstall: true'],
-    [false, `step=authorize&${returnTo(RETURN)}`, 403, 'with partner sign-in'],
-    [false, `step=finalize&code=${CODE}&state=x&${returnTo(RETURN)}`, 403, 'provider.marketplaceInstall: true'],
+    [false, `code=${CODE}&${returnTo(RETURN)}`, 403, MARKETPLACE],
+    [false, `step=authorize&${returnTo(RETURN)}`, 403, MARKETPLACE],
+    [false, `step=finalize&code=${CODE}&state=x&${returnTo(RETURN)}`, 403, MARKETPLACE],
   ])('allowed: %s, %s goes nowhere and redeems nothing', async (isAllowed, query, expected, words) => {
     const { visit, provider } = await open(isAllowed)
     const { status, headers, text } = await visit(query)
@@ -303,9 +299,9 @@ test('every page of an install names the app; the account only to the holder of 
   const { headers } = await ask('GET', url)
   const state = new URL(String(headers.location)).searchParams.get('state') ?? ''
   const page = async (of: string) => (await ask('GET', `/oauth/callback?error=access_denied&state=${of}`)).text
-  expect(await page(state)).toContain('App: Acme &lt;Sync&gt;<br>Account: acme.example.com (account 123)')
+  expect(await page(state)).toContain('Try again with acme.example.com</a>')
   for (const forged of [`${state.slice(0, -1)}_`, state.replace('.123.', '.124.')]) {
-    expect(await page(forged)).toContain('App: Acme &lt;Sync&gt;</p>')
+    expect(await page(forged)).toContain('Acme &lt;Sync&gt;')
     expect(await page(forged)).not.toContain('acme')
   }
 })
@@ -321,15 +317,14 @@ test('looking at the addresses with HEAD uses nothing up', async () => {
 test.each(['', '&code=', '&code=a&code=b'])('without one code (%j) it says that something is missing', async (code) => {
   const { ask, beginInstall } = await openServer(redis)
   const { status, text } = await ask('GET', `/oauth/callback?state=${await beginInstall()}${code}`)
-  expect([status, text.includes('without the code')]).toEqual([400, true])
+  expect([status, text.includes('HubSpot did not finish the connection')]).toEqual([400, true])
 })
 
 test.each<[FailureClass, string, number, string]>([
-  ['rejected', 'BAD_AUTH_CODE', 422, 'did not accept the code'],
-  ['client', 'BAD_CLIENT_SECRET', 502, 'check the client id, the client secret'],
-  ['client', 'BAD_REDIRECT_URI', 502, 'check the client id, the client secret and the redirect address'],
-  ['client', 'unsupported_grant_type', 502, 'words in the log'],
-  ['transient', 'intermediary', 503, 'The provider could not be reached'],
+  ['rejected', 'BAD_AUTH_CODE', 422, 'did not accept the approval'],
+  ['client', 'BAD_CLIENT_SECRET', 502, 'HubSpot does not accept this app'],
+  ['client', 'BAD_REDIRECT_URI', 502, 'contact the vendor of the app'],
+  ['transient', 'intermediary', 503, 'HubSpot could not be reached'],
   ['transient', '503', 503, 'Try again in a moment'],
   ['parked', '477', 503, 'could not be reached'],
 ])('when the provider says %s (%s) the page says %i: %s', async (failure, code, status, words) => {
@@ -404,7 +399,7 @@ describe('codes that the provider refuses', () => {
     const { come, provider, clock } = await open()
     for (let n = 0; n < 10; n++) expect((await come()).status).toBe(422)
     const { status, headers, text } = await come()
-    expect([status, headers['retry-after'], text.includes('from your address failed')]).toEqual([429, '60', true])
+    expect([status, headers['retry-after'], text.includes('from your network failed')]).toEqual([429, '60', true])
     expect(provider.codes).toHaveLength(10)
     // What the client itself wrote stands before what the proxy added.
     for (let n = 0; n < 10; n++) expect((await come(`198.51.100.${n}, 203.0.113.7`)).status).toBe(422)
@@ -497,8 +492,8 @@ describe('a link that reconnects one account', () => {
     const before = await dump(steps, keys)
     const { status, text } = await ask('GET', `/oauth/callback?code=${CODE}&state=${state}`)
     expect(status).toBe(409)
-    expect(text).toContain('<b>acme.example.com (account 123)</b> and no other')
-    if (owner === undefined) expect(text).toContain('other&lt;b&gt;.example.com (account 7)')
+    expect(text).toContain('<b>acme.example.com</b> still needs reconnecting')
+    if (owner === undefined) expect(text).toContain('You chose <b>other&lt;b&gt;.example.com</b>')
     // Its state is used up, and a number was taken for its grant.
     const usedUp = keys.usedInstallState(state.split('.')[0] ?? '')
     const { [usedUp]: used, [keys.grants.order]: order, ...after } = await dump(steps, keys)
@@ -523,7 +518,7 @@ describe('a link that reconnects one account', () => {
       provider.owner = owner
       const { status, text } = await ask('GET', `/oauth/callback?code=${CODE}&state=${await begin(link)}`)
       expect(status).toBe(409)
-      expect(text).toContain('other.example.com (account 7). This account was connected before: it was reconnected.')
+      expect(text).toContain('You chose <b>other.example.com</b>, which is connected again.')
       expect(text).not.toContain('Nothing was stored')
       const { refresh } = await deps.store.hgetallBuffer(keys.account(7).tokens)
       expect(deps.connect.vault.open(refresh ?? Buffer.alloc(0), 7, 'refresh').reveal()).toBe(REFRESH_TOKEN)
@@ -555,7 +550,7 @@ describe('a link that reconnects one account', () => {
   })
 
   test('that came to nothing leads back to itself, not to the install page, which connects any account', async () => {
-    const { ask, link, begin, beginInstall, clock, provider } = await open()
+    const { ask, link, begin, beginInstall, clock, provider, deps } = await open()
     const page = async (query: string) => (await ask('GET', `/oauth/callback?${query}`)).text
     const forLink = await begin(link)
     const used = await begin(link)
@@ -564,18 +559,25 @@ describe('a link that reconnects one account', () => {
       await page(`error=access_denied&state=${forLink}`),
       await page(`state=${forLink}`),
       await page(`code=another&state=${used}`),
-      await page(`code=${CODE}&state=${forLink.slice(0, -9)}`),
     ]
     provider.tokenFailure = { class: 'rejected', code: 'x', message: 'no such code', status: 400 }
     pages.push(await page(`code=${CODE}&state=${forLink}`))
-    clock.move(3_600_000)
-    pages.push(await page(`code=${CODE}&state=${await begin(link)}x`))
     for (const text of pages) {
-      expect(text).toContain('To start again, open the link that was sent to you.')
+      const [, again = ''] = /href="([^"]+)">Try again with acme.example.com/.exec(text) ?? []
+      const state = new URL(again.replaceAll('&amp;', '&')).searchParams.get('state')
+      expect(accountOfState(deps.connect.vault, state ?? '', clock.now())).toBe(123)
+      expect(text).not.toContain('href="/install"')
+    }
+    clock.move(3_600_000)
+    for (const state of [forLink, forLink.slice(0, -9), `${await begin(link)}x`]) {
+      const text = await page(`code=${CODE}&state=${state}`)
+      expect(text).toContain('To try again, open the link that was sent to you.')
       expect(text).not.toContain('href="/install"')
     }
     for (const state of [await beginInstall(), 'forged'])
-      expect(await page(`error=access_denied&state=${state}`)).toContain('<a href="/install">Start again</a>')
+      expect(await page(`error=access_denied&state=${state}`)).toContain(
+        '<a class="button" href="/install">Try again</a>',
+      )
   })
 
   test('is of no use once it has expired, was changed or is not whole', async () => {
@@ -589,7 +591,7 @@ describe('a link that reconnects one account', () => {
       link.slice(0, -1),
     ]) {
       const { status, text } = await ask('GET', bad)
-      expect([bad, status, text.includes('This link is not valid')]).toEqual([bad, 403, true])
+      expect([bad, status, text.includes('This link is not complete')]).toEqual([bad, 403, true])
     }
     clock.move(expiresAt - clock.now() - 1)
     expect((await ask('GET', link)).status).toBe(302)

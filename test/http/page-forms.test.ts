@@ -223,7 +223,7 @@ describe('the buttons of an account', () => {
     expect(await page()).toContain('<a class="button grave" href="/accounts/7/uninstall">')
     const asked = await page('/accounts/7/uninstall')
     expect(asked).toContain('Uninstall acme.example.com?')
-    expect(asked).toContain('deletes the refresh token at the provider')
+    expect(asked).toContain('We revoke the token now and delete all data in 30 days.')
     expect((await send('uninstall', 'reason=left+us')).headers.location).toBe('/accounts/7?done=uninstalling')
     expect(await deps.registry.get(7)).toMatchObject({ state: 'uninstalling', uninstall: { reason: 'left us' } })
     expect(await page()).not.toMatch(/Poll now|href="\/accounts\/7\/uninstall"/)

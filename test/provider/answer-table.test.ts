@@ -64,10 +64,8 @@ afterAll(async () => {
   await far.stop()
 })
 
-const NO_REDIRECT = { code: 'c', state: 's' }
-
 function pageOf(failure: ProviderFailure): string {
-  const page = answerInstall({ is: 'failed', step: 'token', failure }, NO_REDIRECT, 0, { app: 'Acme' })
+  const page = answerInstall({ is: 'failed', step: 'token', failure }, 0, { app: 'Acme', state: 's' })
   return `${page.status} ${page.title}`
 }
 
@@ -100,7 +98,7 @@ describe('of all of them', () => {
     for (const row of those(({ body }) => STRANGERS.includes(body))) {
       expect(row.failure.class, JSON.stringify(row)).toBe('transient')
       expect(['unreachable', 'throttled']).toContain(causeOf(row.failure))
-      expect(pageOf(row.failure)).toBe('503 The provider could not be reached')
+      expect(pageOf(row.failure)).toBe('503 HubSpot could not be reached')
     }
   })
 

@@ -36,8 +36,8 @@ ${content.body}
 /** A plain page with the name, the logo and the color of the app in place of Plimsoll's. */
 export function customerPage(brand: Brand, content: PageContent): Html {
   const { name, logo } = brand
-  const head =
-    logo === undefined ? html`<p><b>${name}</b></p>` : html`<img class="logo" src="${BRAND_LOGO}" alt="${name}">`
+  const title = name === undefined ? undefined : html`<p><b>${name}</b></p>`
+  const head = logo === undefined ? title : html`<img class="logo" src="${BRAND_LOGO}" alt="${name ?? 'Logo'}">`
   return frame(
     content,
     'plain',
@@ -113,7 +113,7 @@ function frame(content: PageContent, width: 'plain' | 'wide', body: Html, brand:
 ${refresh === undefined ? undefined : html`<meta http-equiv="refresh" content="${refresh}">`}
 ${refreshWithoutScript === undefined ? undefined : html`<noscript><meta http-equiv="refresh" content="${refreshWithoutScript}"></noscript>`}
 ${noIndex === true ? html`<meta name="robots" content="noindex, nofollow">` : undefined}
-<title>${title} · ${brand.name}</title>
+<title>${title}${brand.name === undefined ? '' : ` · ${brand.name}`}</title>
 <link rel="icon" href="${brand.logo === undefined ? '/assets/mark.svg' : BRAND_LOGO}" type="${brand.logo?.type ?? 'image/svg+xml'}">
 <link rel="stylesheet" href="/assets/plimsoll.css">
 ${brand.color === undefined ? undefined : html`<link rel="stylesheet" href="${BRAND_STYLE}">`}

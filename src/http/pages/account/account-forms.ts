@@ -1,5 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import { removeContact, setContact } from '../../../operations/accounts.ts'
+import { formatSpan } from '../../../text/format-number.ts'
 import { html } from '../../../text/html.ts'
 import { formTokenField } from '../../access/forms.ts'
 import { Problem, unknownAccount } from '../../problem.ts'
@@ -19,12 +20,15 @@ export const contactByForm: DoForm = (deps, request) => {
 }
 
 /** The page before an uninstall: it lists the effects. */
-export async function confirmUninstall({ registry }: WebDeps, request: FastifyRequest): Promise<OperatorPage> {
+export async function confirmUninstall(
+  { registry, uninstallKeepMs }: WebDeps,
+  request: FastifyRequest,
+): Promise<OperatorPage> {
   if (!request.mayWrite) throw new Problem(403, 'To uninstall an account takes an admin token with the scope write.')
   const hubId = hubIdOf(request)
   const account = await registry.get(hubId)
   if (account === undefined) throw unknownAccount(hubId)
-  const body = html`<p>From then on nothing is refreshed or polled, and no alert is sent. A job deletes the refresh token at the provider; later everything that is kept of the account is deleted, its history too. To undo it, the account must be connected again.</p>
+  const body = html`<p>We revoke the token now and delete all data in ${formatSpan(uninstallKeepMs)}. The customer must install the app again to undo this.</p>
 <form method="post" action="/accounts/${hubId}/uninstall" class="form panel">
 ${formTokenField(request.formToken)}
 <label>Reason <input name="reason" maxlength="200" autocomplete="off" placeholder="for the log"></label>

@@ -1,18 +1,17 @@
-import { type InstallOutcome, isOfReconnectLink, type Redirect } from '../../../accounts/install.ts'
+import { type InstallOutcome, isOfReconnectLink } from '../../../accounts/install.ts'
 import type { Flow } from '../../../accounts/marketplace.ts'
 import { opensLimits } from '../../../provider/dialects.ts'
 import type { ProviderFailure } from '../../../provider/failure.ts'
 import { cleanText } from '../../../text/clean-text.ts'
 import { countOf } from '../../../text/format-number.ts'
 import { type Html, html } from '../../../text/html.ts'
-import { causeOf } from '../../../tokens/endpoint/breaker.ts'
 
 /** `too-many`: the client has sent too many codes that were refused. */
 export type CallbackOutcome = InstallOutcome | { is: 'too-many'; waitMs: number } | NotTaken
 
 type NotTaken = Extract<Flow, { is: 'not-taken' }>
 
-/** Page for a customer after an install, or after an attempt. */
+/** Page for a customer after an install, or after an attempt. What only operators understand goes to the log. */
 export interface InstallAnswer {
   status: number
   title: string
@@ -24,50 +23,37 @@ export interface InstallAnswer {
 
 /** The app and the account that an install is of. */
 export interface InstallSubject {
-  /** `http.brand.name`, or the host of this server. */
+  /** `http.brand.name` */
   app: string
-  /** The account of a link for just one. */
-  account?: string
+  /** The account of a link for just one, and an address that connects it. */
+  only?: { account: string; url: string }
+  /** As the visit had it. */
+  state: string | undefined
 }
 
-export function answerInstall(
-  outcome: CallbackOutcome,
-  redirect: Redirect,
-  now: number,
-  subject: InstallSubject,
-): InstallAnswer {
-  const again = startAgain(redirect)
+export function answerInstall(outcome: CallbackOutcome, now: number, subject: InstallSubject): InstallAnswer {
+  const again = tryAgain(subject)
   switch (outcome.is) {
     case 'connected':
     case 'reconnected':
       return connected(outcome, subject)
     case 'shown-again':
-      return outcome.success.is === 'parked' ? PARKED : answerInstall(outcome.success, redirect, now, subject)
+      return outcome.success.is === 'parked' ? PARKED : answerInstall(outcome.success, now, subject)
     case 'under-way':
       return UNDER_WAY
     case 'refused':
-      return {
-        status: 403,
-        title: 'Not connected',
-        body: html`<p>The installation was refused or canceled (${cleanText(outcome.reason, 80)}). Nothing was stored.</p>
-${again}`,
-      }
+      return notConnected(403, `The connection to ${subject.app} was canceled. Nothing was stored.`, again)
     case 'bad-state':
       return {
         status: 400,
         title: 'This link no longer works',
-        body: html`<p>It was used before, is more than an hour old, or was not started from this site. Nothing was stored.</p>
+        body: html`<p>It was used before, or it is more than an hour old. Nothing was stored.</p>
 ${again}`,
       }
     case 'no-code':
-      return {
-        status: 400,
-        title: 'A parameter is missing',
-        body: html`<p>The provider sent you back without the code that connects the account. Nothing was stored.</p>
-${again}`,
-      }
+      return notConnected(400, 'HubSpot did not finish the connection. Nothing was stored.', again)
     case 'other-account':
-      return otherAccount(outcome, subject)
+      return otherAccount(outcome, again, subject)
     case 'waits':
       return waits(outcome.until - now)
     case 'parked':
@@ -75,11 +61,11 @@ ${again}`,
     case 'unstored':
       return UNSTORED
     case 'not-taken':
-      return notTaken(outcome)
+      return notTaken(outcome, again)
     case 'too-many':
       return tooMany(outcome.waitMs, again)
     case 'failed':
-      return failed(outcome.failure, again)
+      return failed(outcome.failure, again, subject)
   }
 }
 
@@ -87,32 +73,31 @@ type Connected = Extract<CallbackOutcome, { scopes: string[] }>
 
 /** Name of an account for a customer. */
 export function nameForCustomer(hubId: number, hubDomain: string): string {
-  const domain = cleanText(hubDomain, 120)
-  return domain === '' ? `account ${hubId}` : `${domain} (account ${hubId})`
+  return cleanText(hubDomain, 120) || `account ${hubId}`
 }
 
 function connected({ is, hubId, hubDomain, scopes }: Connected, { app }: InstallSubject): InstallAnswer {
-  const warning = html`<p class="verdict warning">Its limits can't be read: a permission is missing. Connect it again with a scope such as crm.objects.contacts.read.</p>`
+  const warning = html`<p class="verdict warning">A permission is missing, so ${app} can't read the limits of this account. <a href="/install">Connect again</a> and accept all permissions.</p>`
   return {
     status: 200,
     title: is === 'connected' ? 'Connected' : 'Connected again',
-    body: html`<p><b>${nameForCustomer(hubId, hubDomain)}</b> is connected to ${app}. You can close this page.</p>
-${opensLimits(scopes) ? undefined : warning}`,
+    body: html`<p><b>${nameForCustomer(hubId, hubDomain)}</b> is connected to ${app}.</p>
+${opensLimits(scopes) ? undefined : warning}
+<p>You can close this window.</p>`,
   }
 }
 
 function otherAccount(
   { hubId, hubDomain, wanted, isReconnected }: Extract<CallbackOutcome, { wanted: number }>,
-  { account = `account ${wanted}` }: InstallSubject,
+  again: Html,
+  { only }: InstallSubject,
 ): InstallAnswer {
-  const outcome = isReconnected
-    ? `This account was connected before: it was reconnected. Account ${wanted} was not.`
-    : 'Nothing was stored.'
+  const outcome = isReconnected ? ', which is connected again' : ''
   return {
     status: 409,
-    title: 'This was another account',
-    body: html`<p>The link connects <b>${account}</b> and no other. You chose ${nameForCustomer(hubId, hubDomain)}. ${outcome}</p>
-<p>Open the link again and choose ${account}.</p>`,
+    title: 'You picked the wrong account',
+    body: html`<p>You chose <b>${nameForCustomer(hubId, hubDomain)}</b>${outcome}. <b>${only?.account ?? nameForCustomer(wanted, '')}</b> still needs reconnecting.</p>
+${again}`,
   }
 }
 
@@ -120,35 +105,35 @@ export const BAD_LINKS: Readonly<Record<'expired' | 'forged', InstallAnswer>> = 
   expired: {
     status: 410,
     title: 'This link has expired',
-    body: html`<p>Nothing was changed. Ask the sender for a new one.</p>`,
+    body: html`<p>Nothing was changed. Ask the sender for a new link, and close this window.</p>`,
   },
   forged: {
     status: 403,
-    title: 'This link is not valid',
-    body: html`<p>Nothing was changed. Part of it may be missing: copy the whole link from the message.</p>`,
+    title: 'This link is not complete',
+    body: html`<p>Nothing was changed. Copy the whole link from the message, or ask the sender for a new one.</p>`,
   },
 }
 
 const PARKED: InstallAnswer = {
   status: 202,
-  title: 'Connected, being set up',
-  body: html`<p>Your consent has arrived, and the provider has not confirmed yet which account it is for. Nothing more is to be done: you can close this page.</p>
-<p>Should the provider not do so within an hour, the access that you gave is handed back, and the account must be connected again.</p>`,
+  title: 'Almost connected',
+  body: html`<p>Your approval has arrived. HubSpot has not confirmed the account yet. You can close this window.</p>
+<p>If the account is not connected in an hour, please <a href="/install">connect it again</a>.</p>`,
 }
 
 /** 503, so that monitoring finds it; the customer has nothing to do. */
 const UNSTORED: InstallAnswer = {
   status: 503,
-  title: 'Connected, being set up',
-  body: html`<p>Your consent has arrived, and this server can't store it at the moment. The install is finished as soon as it can. Nothing more is to be done: you can close this page.</p>`,
+  title: 'Almost connected',
+  body: html`<p>Your approval has arrived. The connection is finished in a few minutes. You can close this window.</p>`,
   retryAfterSeconds: 30,
 }
 
 /** Another visit has used the code, and shows its outcome, too. */
 const UNDER_WAY: InstallAnswer = {
   status: 503,
-  title: 'Being connected',
-  body: html`<p>The account is being connected. Keep this page open: it shows the outcome by itself.</p>`,
+  title: 'Connecting',
+  body: html`<p>The account is being connected. Keep this window open: it shows the result by itself.</p>`,
   retryAfterSeconds: 5,
   asksAgain: true,
 }
@@ -157,7 +142,7 @@ const UNDER_WAY: InstallAnswer = {
 export const PREFETCH: InstallAnswer = {
   status: 503,
   title: 'Not connected yet',
-  body: html`<p>This page was only read ahead. Open it to connect the account.</p>`,
+  body: html`<p>Your browser loaded this page in advance. <a href="">Open it</a> to connect the account.</p>`,
 }
 
 /** Neither code nor state was used: the same address may be asked again, for as long as the code lives. */
@@ -166,27 +151,17 @@ function waits(ms: number): InstallAnswer {
   return {
     status: 503,
     title: 'Not connected yet',
-    body: html`<p>The provider takes no new connections at the moment. Keep this page open: it tries again by itself in ${countOf(retryAfterSeconds, 'second')}.</p>
+    body: html`<p>HubSpot accepts no new connections at the moment. Keep this window open: it tries again by itself in ${countOf(retryAfterSeconds, 'second')}.</p>
 <p><a href="">Try again now</a></p>`,
     retryAfterSeconds,
     asksAgain: true,
   }
 }
 
-function notTaken({ isSignIn, why }: NotTaken): InstallAnswer {
-  const flow = `an install from the provider's marketplace${isSignIn ? ', with partner sign-in' : ''}`
-  if (why === 'setting')
-    return {
-      status: 403,
-      title: 'Not connected',
-      body: html`<p>This is ${flow}. This server does not take those. Nothing was stored.</p>
-<p>The operator of this server can allow them: provider.marketplaceInstall: true.</p>`,
-    }
-  return {
-    status: 400,
-    title: 'This link is not valid',
-    body: html`<p>This is ${flow}. Its returnUrl does not lead to the provider's site. Nothing was stored.</p>`,
-  }
+function notTaken({ why }: NotTaken, again: Html): InstallAnswer {
+  return why === 'setting'
+    ? notConnected(403, "The HubSpot Marketplace can't connect this app. Nothing was stored.", again)
+    : notConnected(400, 'The link is not complete. Nothing was stored.', again)
 }
 
 function tooMany(ms: number, again: Html): InstallAnswer {
@@ -194,7 +169,7 @@ function tooMany(ms: number, again: Html): InstallAnswer {
   return {
     status: 429,
     title: 'Too many attempts',
-    body: html`<p>Too many installations from your address failed. Nothing was stored. Wait ${countOf(retryAfterSeconds, 'second')}, then start again.</p>
+    body: html`<p>Too many connections from your network failed. Wait ${countOf(retryAfterSeconds, 'second')}, then try again.</p>
 ${again}`,
     retryAfterSeconds,
   }
@@ -204,46 +179,38 @@ function secondsOf(ms: number): number {
   return Math.max(1, Math.ceil(ms / 1_000))
 }
 
-/** Meaning of the provider's refusal for the customer at the page. The provider's own words are in the log. */
-function failed(failure: ProviderFailure, again: Html): InstallAnswer {
+function failed(failure: ProviderFailure, again: Html, { app }: InstallSubject): InstallAnswer {
   switch (failure.class) {
     case 'rejected':
       return {
-        status: 422,
-        title: 'The provider did not accept the code',
-        body: html`<p>It may have expired, or have been used before. Nothing was stored.</p>
-${again}`,
+        ...notConnected(422, 'Your approval has expired, or was used before. Nothing was stored.', again),
+        title: 'HubSpot did not accept the approval',
       }
     case 'client':
     case 'unauthorized':
-    case 'forbidden': {
-      const toDo =
-        causeOf(failure) === 'credentials'
-          ? 'must check the client id, the client secret and the redirect address in its configuration'
-          : "finds the provider's words in the log"
+    case 'forbidden':
       return {
-        status: 502,
-        title: 'The provider does not accept this app',
-        body: html`<p>Nothing was stored, and trying again will not help. The operator of this server ${toDo}.</p>`,
+        ...notConnected(502, `Nothing was stored. Please contact the vendor of ${app}.`, again),
+        title: 'HubSpot does not accept this app',
       }
-    }
     case 'transient':
-    case 'parked': {
-      const retryAfterSeconds = secondsOf(failure.retryAfterMs ?? 30_000)
+    case 'parked':
       return {
-        status: 503,
-        title: 'The provider could not be reached',
-        body: html`<p>Nothing was stored. Try again in a moment.</p>
-${again}`,
-        retryAfterSeconds,
+        ...notConnected(503, 'Nothing was stored. Try again in a moment.', again),
+        title: 'HubSpot could not be reached',
+        retryAfterSeconds: secondsOf(failure.retryAfterMs ?? 30_000),
       }
-    }
   }
 }
 
+function notConnected(status: number, text: string, again: Html): InstallAnswer {
+  return { status, title: 'Not connected', body: html`<p>${text}</p>\n${again}` }
+}
+
 /** The install page connects any account: a customer with a link for one account gets no link to it. */
-function startAgain({ state }: Redirect): Html {
+function tryAgain({ only, state }: InstallSubject): Html {
+  if (only !== undefined) return html`<p><a class="button" href="${only.url}">Try again with ${only.account}</a></p>`
   return isOfReconnectLink(state)
-    ? html`<p>To start again, open the link that was sent to you.</p>`
-    : html`<p><a href="/install">Start again</a></p>`
+    ? html`<p>To try again, open the link that was sent to you.</p>`
+    : html`<p><a class="button" href="/install">Try again</a></p>`
 }

@@ -12,8 +12,8 @@ import { type CallbackParameters, type Flow, flowOf } from '../../../accounts/ma
 import { LineQuota } from '../../../runtime/logger.ts'
 import type { InstallResult } from '../../../runtime/metrics.ts'
 import { cleanText } from '../../../text/clean-text.ts'
-import { html } from '../../../text/html.ts'
 import { withParameter } from '../../../text/provider-site.ts'
+import { causeOf } from '../../../tokens/endpoint/breaker.ts'
 import { type Client, clientOf, networkOf } from '../../access/client.ts'
 import type { Brand } from '../../brand.ts'
 import { requireRedis } from '../../redis-away.ts'
@@ -73,8 +73,7 @@ export function serveInstall(app: FastifyInstance, deps: InstallParts): void {
     const success = successOf(outcome)
     if (afterInstall !== undefined && success !== undefined)
       return reply.redirect(afterInstallUrl(afterInstall, success, clock.now()), 302)
-    const subject = await subjectOf(deps, redirect)
-    return send(reply, brand, answerInstall(outcome, redirect, clock.now(), subject), subject.account)
+    return send(reply, brand, answerInstall(outcome, clock.now(), await subjectOf(deps, redirect.state)))
   })
 }
 
@@ -105,13 +104,15 @@ function successOf(outcome: CallbackOutcome) {
  * name behind an id.
  */
 async function subjectOf(
-  { connect, store, brand: { name: app }, clock }: InstallParts,
-  redirect: Redirect,
+  { connect, install, store, brand: { name: app = 'the app' }, clock }: InstallParts,
+  state: string | undefined,
 ): Promise<InstallSubject> {
-  const hubId = accountOfState(connect.vault, redirect.state, clock.now())
-  if (hubId === undefined) return { app }
+  const now = clock.now()
+  const hubId = accountOfState(connect.vault, state, now)
+  if (hubId === undefined) return { app, state }
   const domain = await store.hget(connect.keys.account(hubId).account, 'hubDomain').catch(() => null)
-  return { app, account: nameForCustomer(hubId, domain ?? '') }
+  const url = beginInstall(connect.vault, install, now, hubId)
+  return { app, state, only: { account: nameForCustomer(hubId, domain ?? ''), url } }
 }
 
 function redirectOf(request: FastifyRequest): CallbackParameters {
@@ -139,11 +140,8 @@ async function wakePollers({ connected, log }: InstallParts, hubId: number): Pro
   }
 }
 
-function send(reply: FastifyReply, brand: Brand, answer: InstallAnswer, account?: string): FastifyReply {
-  const { status, title, retryAfterSeconds, asksAgain } = answer
-  const about = html`<p class="soft">App: ${brand.name}${account === undefined ? undefined : html`<br>Account: ${account}`}</p>`
-  // A success names both itself.
-  const body = html`${answer.body}\n${status === 200 ? undefined : about}`
+function send(reply: FastifyReply, brand: Brand, answer: InstallAnswer): FastifyReply {
+  const { status, title, body, retryAfterSeconds, asksAgain } = answer
   if (retryAfterSeconds !== undefined) reply.header('retry-after', String(retryAfterSeconds))
   const refresh = asksAgain && retryAfterSeconds !== undefined ? { refreshSeconds: retryAfterSeconds } : {}
   return sendPage(reply, status, customerPage(brand, { title, body, ...refresh }))
@@ -186,11 +184,20 @@ function isRefusedCode(outcome: CallbackOutcome): boolean {
 }
 
 function reasonOf(outcome: CallbackOutcome): string | undefined {
-  if ('failure' in outcome) return outcome.failure.message
+  if ('failure' in outcome) {
+    const { message } = outcome.failure
+    return causeOf(outcome.failure) === 'credentials' ? `${message}: ${CHECK_CREDENTIALS}` : message
+  }
   if (outcome.is === 'other-account') return `account ${outcome.hubId} was chosen, not ${outcome.wanted}`
-  if (outcome.is === 'not-taken') return `a marketplace install: ${outcome.why}`
+  if (outcome.is === 'not-taken') return NOT_TAKEN[outcome.why]
   return outcome.is === 'refused' ? cleanText(outcome.reason, 80) : undefined
 }
+
+const CHECK_CREDENTIALS = 'check provider.clientId, provider.clientSecret and provider.redirectUri'
+const NOT_TAKEN = {
+  setting: 'a marketplace install, which provider.marketplaceInstall does not allow',
+  address: "a marketplace install whose returnUrl does not lead to the provider's site",
+} as const
 
 const WINDOW_MS = 60_000
 const MOST_REFUSED = 10
