@@ -70,13 +70,8 @@ export function mailLinks(
     record: recordPages(provider.installUrl),
     site: sitePages(provider.installUrl),
     rule: (name) => placeOf(name, thresholds),
-    appName: appName(config),
+    appName: config.http.brand.name ?? new URL(publicUrl).host,
   }
-}
-
-/** Name of the app, as customers know it. */
-export function appName({ http }: Pick<Config, 'http'>): string {
-  return http.brand.name ?? new URL(http.publicUrl).host
 }
 
 /** Several rules may have the same name: it could be any of them. */

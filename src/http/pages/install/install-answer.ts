@@ -27,7 +27,7 @@ export interface InstallSubject {
   app: string
   /** The account of a link for just one, and an address that connects it. */
   only?: { account: string; url: string }
-  /** As the visit had it. */
+  /** The visit's own, signed here or not. */
   state: string | undefined
 }
 
