@@ -20,12 +20,13 @@ import type { TokenEndpoint } from '../../src/tokens/endpoint/token-endpoint.ts'
 import { storeGrantsInHand, storeYoungAgain } from '../../src/tokens/store-tokens.ts'
 import { TokenStore } from '../../src/tokens/token-store.ts'
 import { Unstored } from '../../src/tokens/unstored.ts'
-import { createVault, type Vault, type VaultKey } from '../../src/tokens/vault.ts'
+import { createVault, type VaultKey } from '../../src/tokens/vault.ts'
 import { type AlertConfig, type AlertParts, alertParts } from './alert-parts.ts'
 import type { StandInProvider } from './provider.ts'
 import type { StandInReceiver } from './receiver.ts'
 import { type RekeyParts, rekeyParts } from './rekey-parts.ts'
 import { type StepWatcher, simulatedStore } from './simulated-store.ts'
+import type { Stored } from './stored.ts'
 import type { Process, World } from './world.ts'
 
 /** How long an uninstalled account is kept. */
@@ -36,8 +37,7 @@ export interface Scene {
   world: World
   real: Store
   keys: Keys
-  /** Opens all that any daemon sealed. */
-  vault: Vault
+  stored: Stored
   /** What a daemon that starts, or takes the config over, finds in it. */
   config: { keys: readonly VaultKey[]; rekeys: boolean; alerts: AlertConfig }
   provider: StandInProvider
@@ -90,8 +90,7 @@ export function startDaemon(scene: Scene, name: string, vaultKeys = scene.config
   // Real time is no part of a run.
   const clock = world.clockOf(process)
   const vault = createVault(vaultKeys)
-  // No two claims are alike, and a seed that is run again has the same ones.
-  const due = new DueSets(store, keys, () => (world.claims++ % 4_095) / 4_095)
+  const due = new DueSets(store, keys, () => world.dice.next())
   const deps: RefreshWork & UninstallWork = {
     store,
     keys,

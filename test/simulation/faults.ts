@@ -1,6 +1,7 @@
 import { REFUSALS, type Refusal } from './own-redis.ts'
 import { StandInProvider } from './provider.ts'
 import type { StandInReceiver } from './receiver.ts'
+import { NAMES } from './stored.ts'
 import type { Process, World } from './world.ts'
 
 export type Fault =
@@ -19,9 +20,6 @@ export type Fault =
   | 'writes refused'
   | 'provider mood'
   | 'receiver mood'
-
-/** All but the clock of Redis. */
-export const ALL = 's:*'
 
 /** What a fault does to time and to Redis. */
 export interface Outside {
@@ -111,9 +109,9 @@ export const FAULTS: Record<Fault, (world: World, outside: Outside) => Promise<b
     return true
   },
   /** A replica that is behind becomes the master. */
-  failover: (world, outside) => outside.loseWrites(1 + world.dice.below(20), ALL),
+  failover: (world, outside) => outside.loseWrites(1 + world.dice.below(20), NAMES.all),
   /** The same of the node of a Cluster that has deliveries and what receivers know. */
-  'failover of deliveries': (world, outside) => outside.loseWrites(1 + world.dice.below(60), '*:{delivery}:*'),
+  'failover of deliveries': (world, outside) => outside.loseWrites(1 + world.dice.below(60), NAMES.deliveries),
 }
 
 const WRITES =

@@ -50,8 +50,8 @@ export class Intents {
   }
 }
 
-/** Of a grant it is the name that the run gives it. */
-const OPERATION = /^([\w-]{16}|grant_\d+)$/
+/** A grant has a longer one. */
+const OPERATION = /^([\w-]{16}|[\w-]{22})$/
 
 /** An install that finds its account uninstalled was wished for all the same, if that was later. */
 const INTENT_OF: Record<string, Record<string, Intent>> = {

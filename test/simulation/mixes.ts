@@ -246,34 +246,3 @@ export const MIXES = {
 } satisfies Record<string, Mix>
 
 export type MixName = keyof typeof MIXES
-
-/** Chance that is the same for the same seed. */
-export class Dice {
-  #state: number
-
-  constructor(seed: number) {
-    this.#state = seed >>> 0
-  }
-
-  /** From 0 to below 1 (mulberry32). */
-  next(): number {
-    this.#state = (this.#state + 0x6d2b79f5) >>> 0
-    let mixed = Math.imul(this.#state ^ (this.#state >>> 15), this.#state | 1)
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296
-  }
-
-  below(count: number): number {
-    return Math.floor(this.next() * count)
-  }
-
-  chance(share: number): boolean {
-    return this.next() < share
-  }
-
-  pick<T>(from: readonly T[]): T {
-    const picked = from[this.below(from.length)]
-    if (picked === undefined) throw new Error('nothing to pick from')
-    return picked
-  }
-}

@@ -1,7 +1,15 @@
-import { type Alert, alertOf } from '../../src/alerts/alert.ts'
-import { numberOf } from '../../src/alerts/outbox.ts'
+import type { Alert } from '../../src/alerts/alert.ts'
 import type { AttemptOutcome, Receiver } from '../../src/delivery/receiver.ts'
 import type { Process, World } from './world.ts'
+
+/** A transition is named by its alert and its number. */
+export function alertOf({ id }: Pick<Alert, 'id'>): string {
+  return id.replace(/-\d+$/, '')
+}
+
+export function numberOf({ id }: Pick<Alert, 'id'>): number {
+  return Number(/-(\d+)$/.exec(id)?.[1] ?? 1)
+}
 
 /** What a receiver answers for a while. */
 export type ReceiverMood = 'well' | 'away' | 'busy' | 'gone'

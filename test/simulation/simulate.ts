@@ -1,20 +1,18 @@
-import { decodeSendState } from '../../src/alerts/sending/send-state.ts'
-import { readWatch } from '../../src/limits/watch/read-watch.ts'
 import type { Store } from '../../src/redis/connect.ts'
 import { createKeys } from '../../src/redis/keys.ts'
-import { fromTable } from '../../src/redis/steps.ts'
-import { createVault } from '../../src/tokens/vault.ts'
 import { type Daemon, KEEP_MS, type Scene, startDaemon } from './daemon.ts'
-import { ALL, FAULTS, type Outside } from './faults.ts'
+import { FAULTS, type Outside } from './faults.ts'
 import { Intents } from './intents.ts'
-import { judge, judgeAlerts, judgeKeys, type Stored, type Violation } from './judge.ts'
+import { judge, judgeAlerts, judgeKeys, type StoreAnswers, type Violation } from './judge.ts'
 import type { Actor, Mix } from './mixes.ts'
 import { type Refusal, refuseWrites, setRedisClock, takeWrites } from './own-redis.ts'
 import { HUBS, MANY_HUBS } from './partitions.ts'
 import { StandInProvider } from './provider.ts'
 import { StandInReceiver } from './receiver.ts'
 import { NEW_KEY, OLD_KEY } from './rekey-parts.ts'
+import { unseedCrypto } from './seeded.ts'
 import { type DoneStep, restore, type Snapshot, takeSnapshot } from './simulated-store.ts'
+import { NAMES, Stored } from './stored.ts'
 import { Hangs, World } from './world.ts'
 
 const DAEMONS = 3
@@ -43,7 +41,7 @@ export async function simulate(real: Store, mix: Mix, seed: number): Promise<Run
     if (mix.connected === true) await run.connectAll()
     await run.goWrong()
     const isStuck = !(await run.heal())
-    const violations = await judge(run.scene, run.hubs, run.intents, run.stored)
+    const violations = await judge(run.scene, run.hubs, run.intents, run.storeAnswers)
     if (mix.alerts === true) violations.push(...(await judgeAlerts(run.scene, run.hubs, mix)))
     violations.push(...run.troubles)
     if (isStuck) violations.push({ what: 'something never comes to its end', hubId: 0 })
@@ -54,19 +52,22 @@ export async function simulate(real: Store, mix: Mix, seed: number): Promise<Run
     return { violations: [{ what: 'it hangs', hubId: 0 }], schedule: schedule.slice(0, SHOWN_OF_HANGING), faults }
   } finally {
     await run.endRefusal()
+    unseedCrypto()
   }
 }
 
 class Simulation {
   readonly scene: Scene
   readonly intents = new Intents()
-  readonly stored: Stored = new Map()
+  readonly storeAnswers: StoreAnswers = new Map()
   readonly hubs: readonly number[]
   /** What was found on the way. */
   readonly troubles: Violation[] = []
   /** When each account was polled, by the last poll that was committed, and those that were since. */
   readonly #polledAt = new Map<number, number>()
   readonly #polled = new Set<number>()
+  /** Receivers whose states were written since. */
+  readonly #sentTo = new Set<string>()
   #isRekeyed = false
   #commands = 0
   readonly #mix: Mix
@@ -94,7 +95,7 @@ class Simulation {
       world,
       real,
       keys: createKeys('s'),
-      vault: createVault([NEW_KEY, OLD_KEY]),
+      stored: new Stored(real),
       config: {
         keys: [OLD_KEY, NEW_KEY],
         rekeys: mix.rekeys === true,
@@ -147,7 +148,7 @@ class Simulation {
         await this.#failOver()
         await this.#takeWrites()
         await this.#judgeRekeyed('when a rekey is done')
-        await this.#judgePolls()
+        await this.#judgeCall()
       } else if (toBegin === 0) {
         return
       }
@@ -189,23 +190,22 @@ class Simulation {
 
   /** When something is due next. */
   async #sweepAll(last: Daemon): Promise<number | undefined> {
-    const { real, keys } = this.scene
+    const { stored } = this.scene
     const next = await this.#finish(last.sweep())
-    const planned = () => real.zrange(keys.grants.due, 0, '0', 'WITHSCORES')
-    if ((await planned()).length === 0) return next
+    if ((await stored.nextGrant()) === undefined) return next
     await this.#finish(last.sweepGrants())
-    const [, grant] = await planned()
-    return grant === undefined ? next : Math.min(next ?? Number.POSITIVE_INFINITY, Number(grant))
+    const grant = await stored.nextGrant()
+    return grant === undefined ? next : Math.min(next ?? Number.POSITIVE_INFINITY, grant)
   }
 
   /** Whether all accounts could be polled, and all that was committed came to its end. */
   async #tellAll(last: Daemon): Promise<boolean> {
-    const { world, jobs, real, keys } = this.scene
+    const { world, jobs, stored } = this.scene
     for (const hubId of this.hubs) if (!(await this.#pollInTheEnd(last, hubId))) return false
     await this.#finish(last.replay())
     for (let round = 0; round < MOST_ROUNDS; round++) {
       const next = await this.#finish(last.sweepAlerts())
-      const isIdle = jobs.length === 0 && (await real.zcard(keys.delivery.waiting)) === 0
+      const isIdle = jobs.length === 0 && (await stored.unsettled([])).length === 0
       await this.#finish(Promise.all(jobs.splice(0).map((job) => last.deliver(job))))
       if (next === undefined && isIdle) return true
       await this.#move(Math.max(30_000, (next ?? 0) - world.now))
@@ -259,17 +259,29 @@ class Simulation {
     this.troubles.push(...(await judgeKeys(this.scene, this.hubs, when)))
   }
 
-  /** What was read earlier must not take the place of what was read later. */
-  async #judgePolls(): Promise<void> {
-    const { real, keys } = this.scene
+  /** What must hold after each call. */
+  async #judgeCall(): Promise<void> {
+    const { stored } = this.scene
+    // What was read earlier must not take the place of what was read later.
     for (const hubId of this.#polled) {
-      const kept = await readWatch(real, keys, hubId)
-      const at = kept === undefined || kept === 'unreadable' ? 0 : kept.watch.polledAt
+      const at = await stored.polledAt(hubId)
       if (at < (this.#polledAt.get(hubId) ?? 0))
         this.troubles.push({ what: 'an older reading is stored over a newer', hubId })
       this.#polledAt.set(hubId, at)
     }
     this.#polled.clear()
+    for (const receiver of this.#sentTo) await this.#noteWithheld(receiver)
+    this.#sentTo.clear()
+  }
+
+  /** What is not sent for good, and why: of each alert up to which of its transitions. */
+  async #noteWithheld(name: string): Promise<void> {
+    const receiver = this.scene.receivers.get(name)
+    for (const [alert, told] of await this.scene.stored.told(name)) {
+      if (told.why === undefined) continue
+      receiver?.withheld.set(alert, told.number)
+      if (!SPARED.test(told.why)) this.troubles.push({ what: `an alert is not sent: ${told.why}`, hubId: 0 })
+    }
   }
 
   /** Whether it could be polled: its token may have to be refreshed before. */
@@ -406,6 +418,7 @@ class Simulation {
       const { pending } = world
       if (pending.length > 0) await world.perform(world.dice.pick(pending))
       else await world.settle()
+      await this.#judgeCall()
       if (world.pending.length > 0) continue
       if (isDone) return done
       if (world.living.some(({ sleepers }) => sleepers.length > 0)) await this.#move(1_000)
@@ -429,7 +442,7 @@ class Simulation {
     await this.endRefusal()
     await restore(real, snapshot)
     world.noteFault('failover', 'the writes since are lost')
-    if (snapshot.of === ALL) for (const process of world.living) process.isCut = true
+    if (snapshot.of === NAMES.all) for (const process of world.living) process.isCut = true
   }
 
   async #refuseWrites(why: Refusal, calls: number): Promise<boolean> {
@@ -461,21 +474,10 @@ class Simulation {
     await world.move(ms)
   }
 
-  /** What is not sent for good, and why: of each alert up to which of its transitions. */
-  #noteWithheld([, name, , , , lately = 0, ...rest]: readonly unknown[]): void {
-    const receiver = this.scene.receivers.get(String(name))
-    for (const [alert = '', , known] of fromTable(rest[Number(lately)] as Buffer) as string[][]) {
-      const { lastSent: told } = decodeSendState(known)
-      if (told?.why === undefined) continue
-      receiver?.withheld.set(alert, told.number)
-      if (!SPARED.test(told.why)) this.troubles.push({ what: `an alert is not sent: ${told.why}`, hubId: 0 })
-    }
-  }
-
   #watch({ process, step, hubId, args, answer }: DoneStep): void {
-    if (step === 'recordSends' && answer !== 'lost') this.#noteWithheld(args)
+    if (step === 'recordSends' && answer !== 'lost') this.#sentTo.add(String(args[1]))
     if (step === 'commitPolls' && answer === 'committed') this.#polled.add(hubId)
-    if (step === 'storeTokens') this.stored.set(hubId, String(answer))
+    if (step === 'storeTokens') this.storeAnswers.set(hubId, String(answer))
     if (step === 'beginUninstall' && answer === 'begun') this.scene.provider.granted.delete(hubId)
     this.intents.note({ process, step, hubId, args, answer })
   }

@@ -30,10 +30,9 @@ export function simulatedStore(world: World, process: Process, real: Store, watc
       }
       if (name === 'multi' || name === 'pipeline') return () => chain(world, process, target, name)
       if (name === 'time') return () => world.ask(process, 'store', name, async () => timeOf(world))
-      return (...given: unknown[]) => {
-        const known = knownAnswer(name, given)
+      return (...args: unknown[]) => {
+        const known = knownAnswer(name, args)
         if (known !== undefined) return Promise.resolve(known.is)
-        const args = world.namesInOrder(given)
         const hubId = hubIdOf(args)
         const fewer = OF_EVERY_PARTITION.has(name) ? withoutEmpty(args) : undefined
         // One that was refused is done for the first time when it is sent again.
@@ -92,7 +91,7 @@ function chain(world: World, process: Process, real: Store, kind: 'multi' | 'pip
         if (typeof name !== 'string') return undefined
         if (name !== 'exec') {
           return (...args: unknown[]) => {
-            commands.push([name, world.namesInOrder(args)])
+            commands.push([name, args])
             return chained
           }
         }

@@ -27,11 +27,8 @@ test.each(Object.keys(MIXES) as MixName[])(
   240_000,
 )
 
-test.each((Object.keys(MIXES) as MixName[]).slice(0, 4))(
-  '%s: a seed that is run again goes the same way',
-  async (name) => {
-    const first = await simulate(redis.store, MIXES[name], 30)
-    const second = await simulate(redis.store, MIXES[name], 30)
-    expect(second.schedule).toEqual(first.schedule)
-  },
-)
+test.each(Object.keys(MIXES) as MixName[])('%s: a seed that is run again goes the same way', async (name) => {
+  const first = await simulate(redis.store, MIXES[name], 30)
+  const second = await simulate(redis.store, MIXES[name], 30)
+  expect(second.schedule).toEqual(first.schedule)
+})

@@ -1,5 +1,5 @@
 import type { Clock } from '../../src/runtime/clock.ts'
-import { Dice } from './mixes.ts'
+import { Dice, seedCrypto } from './seeded.ts'
 
 /** What was asked of the store or of the provider, and is not answered yet. */
 export interface Call {
@@ -31,12 +31,6 @@ export interface Process {
   repeated: Set<{ everyMs: number; at: number; work: () => Promise<void> }>
 }
 
-/** Of a delivery, or of a grant whose account is not known yet. */
-const RANDOM_NAME = /^msg_[0-9a-f]{24}$|(?<=^|:grant:)(?![\d-]+$)[\w-]{22}$/
-const LONGEST_KEY = 80
-/** What a receiver knows names the delivery that brings it. */
-const KNOWN = /^\{"told":/
-
 /** Turns of the event loop in which whoever was answered asks for more: steps that travel together leave in the next one. */
 const TURNS = 3
 
@@ -57,7 +51,6 @@ export class World {
   now = Date.parse('2026-11-21T10:00:00.000Z')
   /** How far the clock of Redis is ahead, ms. */
   redisAheadMs = 0
-  readonly #names = new Map<string, string>()
   /** By clocks that nobody sets back. */
   #passed = 0
 
@@ -71,6 +64,7 @@ export class World {
 
   constructor(seed: number, callMs: number, atMoment: (redisNow: number) => Promise<void>) {
     this.dice = new Dice(seed)
+    seedCrypto(seed)
     this.callMs = callMs
     this.#atMoment = atMoment
   }
@@ -127,29 +121,9 @@ export class World {
     }
   }
 
-  /** What is due at one moment is in the order of names, which are random: here they are numbered. */
-  namesInOrder(args: readonly unknown[]): unknown[] {
-    return args.map((arg) => {
-      if (typeof arg === 'string' && KNOWN.test(arg))
-        return arg.replace(/msg_[0-9a-f]{24}/, (name) => this.#numbered(name))
-      const name = typeof arg === 'string' && arg.length < LONGEST_KEY ? RANDOM_NAME.exec(arg)?.[0] : undefined
-      return name === undefined ? arg : `${String(arg).slice(0, -name.length)}${this.#numbered(name)}`
-    })
-  }
-
-  #numbered(name: string): string {
-    const kind = name.startsWith('msg_') ? 'msg' : 'grant'
-    const numbered = this.#names.get(name) ?? `${kind}_${String(this.#names.size + 1).padStart(6, '0')}`
-    this.#names.set(name, numbered)
-    return numbered
-  }
-
   note(line: string): void {
     this.schedule.push(line)
   }
-
-  /** How many were taken. */
-  claims = 0
 
   /** Grants that the provider named no account of for an hour: they are deleted by the rule. */
   grantsGivenUp = 0
@@ -255,12 +229,8 @@ function shortly(value: unknown): string {
   if (Buffer.isBuffer(value)) return `${value.length} bytes`
   if (Array.isArray(value)) return `[${value.length > 6 ? value.length : value.map(shortly)}]`
   if (typeof value === 'object' && value !== null) return 'ok' in value && value.ok === false ? 'failed' : 'ok'
-  // Redis names the entries of a stream by its own clock; names of operations, and of a grant whose account is not known yet, are
-  // made of chance, and so is the fraction of a claim.
+  // Redis names the entries of a stream by its own clock.
   return String(value)
-    .replace(/(?<=\d{13})\.\d+/g, '')
-    .replace(/(?<=^|,)[\w-]{16}(?=,|$)/g, 'operation')
     .slice(0, 30)
     .replace(/\d{13}-\d+$/, 'id')
-    .replace(/^[\w-]{22}$/, 'grant')
 }
