@@ -53,14 +53,13 @@ export function alertText(alert: Titled & Pick<Alert, 'usage' | 'limit'>): strin
   return alert.series === undefined ? alertTitle(alert) : limitText(alert.series, alert)
 }
 
-function tokenTitle({ status, level, rule, cause }: Titled): string {
+function tokenTitle({ status, rule, cause }: Titled): string {
   const isOver = status === 'resolved'
   if (rule === UNINSTALL_RULE) return isOver ? 'uninstall is done' : 'uninstall not finished: token not deleted'
   if (isOver) return 'tokens are refreshed again'
   if (cause === 'foreign') return 'the imported token belongs to another account'
   if (cause === 'unreadable-answer') return "the provider's answer could not be read"
-  // A refresh that merely fails for long is a warning; a token that can't be saved any more is critical.
-  return level === 'critical' ? 'customer must reconnect' : 'refreshes fail'
+  return cause === 'failing' ? 'refreshes fail' : 'customer must reconnect'
 }
 
 function fleetTitle({ field, cause }: Titled): string {

@@ -116,8 +116,8 @@ function stateBefore(alert: Alert | undefined): State {
 }
 
 /** A refused refresh token means that the account is lost until it is connected again. */
-function nameOf({ from, to, via }: Levels, { kind, rule }: Alert): ChangeName {
-  const isToken = kind === 'token' && rule !== UNINSTALL_RULE
+function nameOf({ from, to, via }: Levels, { kind, rule, cause }: Alert): ChangeName {
+  const isToken = kind === 'token' && rule !== UNINSTALL_RULE && cause !== 'failing'
   if (isToken && to === 'critical') return 'lost'
   if (isToken && (from === 'critical' || via === 'critical')) return 'recovered'
   if (to === 'ok') return 'left'

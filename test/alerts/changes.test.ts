@@ -138,12 +138,11 @@ describe('a limit', () => {
 })
 
 describe('an account', () => {
-  const token = { kind: 'token', rule: 'token', series: undefined } as never
+  const token = { kind: 'token', rule: 'token', series: undefined } as object
 
   test.each<[string, Did[], unknown[]]>([
     ['whose token is refused is lost', [['entered', 'critical']], ['lost', 'ok', 'critical']],
-    ['whose refresh fails is not lost yet', [['entered', 'warning']], ['entered', 'ok', 'warning']],
-    ['whose refresh fails, and is then refused, is lost', [['escalated', 'critical']], ['lost', 'warning', 'critical']],
+    ['whose refresh fails, and is then refused, is lost', [['worse', 'critical']], ['lost', 'critical', 'critical']],
     ['whose tokens work again has recovered', [['recovered', 'critical']], ['recovered', 'critical', 'ok']],
     [
       'that was lost in between has recovered',
@@ -155,6 +154,13 @@ describe('an account', () => {
     ],
   ])('%s', (_, what, change) => {
     expect(short(did(what, token))).toEqual([change])
+  })
+
+  test('whose refresh fails is not lost yet, and has not recovered', () => {
+    const failing = did([['entered', 'critical']], { ...token, cause: 'failing' })
+    expect(short(failing)).toEqual([['entered', 'ok', 'critical']])
+    const works = did([['recovered', 'critical']], { ...token, cause: 'failing' })
+    expect(short(works)).toEqual([['left', 'critical', 'ok']])
   })
 
   test('whose uninstall is not finished is not lost', () => {

@@ -44,13 +44,17 @@ test('what concerns the whole fleet comes before what concerns one account, and 
     token: encodeState({ ...state, level: 'critical', since: 1 }),
     overall: encodeState({ ...state, level: 'warning' }),
   })
-  await redis.store.hset(keys.account(2).alerts, 'token', encodeState({ ...state, level: 'warning', since: 9 }))
+  await redis.store.hset(
+    keys.account(2).alerts,
+    'token',
+    encodeState({ ...state, level: 'critical', cause: 'failing', since: 9 }),
+  )
   await redis.store.hset(keys.account(0).alerts, 'token-endpoint', encodeState({ ...state, level: 'critical' }))
   const found = await readOpenAlerts(redis.store, keys, [1, 0, 2])
   expect(found.map(({ hubId, kind, level }) => [hubId, kind, level])).toEqual([
     [null, 'fleet', 'critical'],
     [1, 'token', 'critical'],
-    [2, 'token', 'warning'],
+    [2, 'token', 'critical'],
     [1, 'limit', 'warning'],
   ])
   expect(found[0]).not.toHaveProperty('hubDomain')

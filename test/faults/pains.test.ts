@@ -140,7 +140,7 @@ describe('one account in trouble, two daemons, lives of 10 seconds, tokens of 2,
     expect(Number(without.headers.get('retry-after'))).toBeGreaterThan(0)
     await eventually('over', async () => (await toldOf(hubId)).some(({ status }) => status === 'resolved'))
     expect(await toldOf(hubId)).toMatchObject([
-      { kind: 'token', status: 'firing', level: 'warning', message: expect.stringContaining('503') },
+      { kind: 'token', status: 'firing', level: 'critical', message: expect.stringContaining('503') },
       { kind: 'token', status: 'resolved', reason: 'recovered' },
     ])
     expect((await accountOf(one(), hubId)).state).toBe('active')

@@ -40,8 +40,6 @@ export interface AlertContent {
   message: string
 }
 
-const RANK: Record<AlertLevel, number> = { warning: 1, critical: 2 }
-
 /** The state as it was read; undefined where nothing is open. */
 export function openState({ stored }: Pick<NotifiedSubject, 'stored'>): SeriesState | undefined {
   return stored === '' ? undefined : decodeState(stored)
@@ -54,7 +52,7 @@ export function notifyAlert(subject: NotifiedSubject, { level, rule, cause, mess
     const opened = openedState(level, rule ?? kindOf(subject.account?.hubId ?? NO_ACCOUNT, subject.field), subject.now)
     return writesOf(subject, withCause(opened, cause), { level, reason: 'entered', message })
   }
-  const reason = reasonOf(before, level)
+  const reason = reasonOf(before, level, cause)
   // An alert that gets better stays acknowledged; any other change ends that.
   const base = reason === 'eased' ? before : withoutAcknowledgement(before)
   return writesOf(subject, withCause(atLevel(notifiedState(base, subject.now), level), cause), {
@@ -90,10 +88,10 @@ export function isDueAgain(before: SeriesState, now: number, repeatEveryMs: numb
   return now - before.sentAt >= repeatEveryMs && currentAcknowledgement(before, now) === undefined
 }
 
-function reasonOf({ level }: SeriesState, to: AlertLevel): AlertReason {
-  const from = level === 'critical' ? 'critical' : 'warning'
-  if (RANK[to] === RANK[from]) return 'repeat'
-  return RANK[to] > RANK[from] ? 'escalated' : 'eased'
+/** At the same level another cause is news: a refresh that failed is refused now. */
+function reasonOf({ level, cause }: SeriesState, to: AlertLevel, now: SeriesState['cause']): AlertReason {
+  if (level === to) return cause === now ? 'repeat' : 'worse'
+  return to === 'critical' ? 'escalated' : 'eased'
 }
 
 function withCause(state: SeriesState, cause: SeriesState['cause']): SeriesState {

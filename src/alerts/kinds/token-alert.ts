@@ -11,6 +11,9 @@ export interface TokenAlertSettings {
   pageOf: (hubId: number) => string
 }
 
+/** Causes after which a refresh may work without a new connection. */
+const MAY_WORK: readonly unknown[] = ['failing', UNREADABLE_ANSWER]
+
 /** An account's token alert is about one thing at a time: each is opened once, and closed when it is over. */
 export type TokenAlerts = TokenAnnouncer & UninstallAnnouncer
 
@@ -23,12 +26,12 @@ export function tokenAnnouncer(settings: TokenAlertSettings): TokenAlerts {
       const message =
         `This account's tokens can't be refreshed for now (${reason}). Its access token ${expires} ` +
         `${timeOf(account.expiresAt)}, tokens last worked ${timeOf(account.refreshedAt)}. Plimsoll goes on trying.`
-      return notifyAlert(about(settings, account), { level: 'warning', message })
+      return notifyAlert(about(settings, account), { level: 'critical', cause: 'failing', message })
     },
     reauthorize: (account, refusal) => {
       const subject = about(settings, account)
       const open = openState(subject)
-      if (open?.level === 'critical' && open.cause !== UNREADABLE_ANSWER) return NO_ALERT_WRITES
+      if (open?.level === 'critical' && !MAY_WORK.includes(open.cause)) return NO_ALERT_WRITES
       const why = refusal.isElsewhere
         ? refusal.message
         : `the provider refuses its refresh token (${refusal.message}). Either ${whyRefused(account)}`

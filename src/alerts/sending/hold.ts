@@ -1,7 +1,7 @@
 import { COVERAGE, PROVIDER } from '../../limits/coverage.ts'
 import { DATA } from '../../redis/installation.ts'
 import { NO_ACCOUNT } from '../../redis/steps.ts'
-import type { Alert } from '../alert.ts'
+import { type Alert, UNINSTALL_RULE } from '../alert.ts'
 import { decodeState } from '../alert-state.ts'
 import type { AlertsDeps } from '../deps.ts'
 import type { FleetTrouble } from '../kinds/fleet-causes.ts'
@@ -60,15 +60,15 @@ function getsFleetAlerts(routes: readonly Route[], receiver: string): boolean {
 }
 
 /**
- * True where the fleet alert covers the account's. An account whose refresh token is refused (critical), or whose
+ * True where the fleet alert covers the account's. An account whose refresh token is refused, or whose
  * scopes don't do, has a trouble of its own.
  */
-function coversAlert(trouble: FleetTrouble, { kind, level, cause }: Alert): boolean {
+function coversAlert(trouble: FleetTrouble, { kind, rule, cause }: Alert): boolean {
   switch (trouble) {
     case 'token-endpoint':
     case 'provider':
     case 'clock':
-      return (kind === 'token' && level === 'warning') || kind === 'poll'
+      return (kind === 'token' && (cause === 'failing' || rule === UNINSTALL_RULE)) || kind === 'poll'
     case 'coverage':
       return kind === 'poll' && (cause === 'failing' || cause === 'unauthorized')
     case 'calls':

@@ -143,9 +143,8 @@ function movedText(change: FleetChange, alert: Alert): string {
   const { from, via, to, times } = change
   const isSame = from === to && via === undefined
   const path = [from, via, to].flatMap((state) => (state === undefined ? [] : [stateText(state, change)]))
-  const moved = isSame
-    ? `still ${to}, worse`
-    : [...path.slice(0, -1), endWithoutRecovery(alert) ?? path.at(-1)].join(' → ')
+  const still = change.change === 'lost' ? 'must reconnect' : `still ${to}, worse`
+  const moved = isSame ? still : [...path.slice(0, -1), endWithoutRecovery(alert) ?? path.at(-1)].join(' → ')
   // More than the path shows.
   const often = times > 2 ? `${formatCount(times)} changes` : ''
   return [moved, numbersOf(change, alert), often].filter((text) => text !== '').join(', ')

@@ -1,4 +1,4 @@
-import type { Alert } from '../../alerts/alert.ts'
+import { type Alert, UNINSTALL_RULE } from '../../alerts/alert.ts'
 import { crmSite } from '../../text/provider-site.ts'
 
 type LinkOf = (alert: Alert) => string | undefined
@@ -53,13 +53,8 @@ export function actionsOf(alert: Alert, links: MailLinks): Action[] {
 }
 
 /** A token is refused for good, or a scope is missing: only the customer can help. */
-export function wantsReconnect({
-  kind,
-  level,
-  cause,
-  rule,
-}: Pick<Alert, 'kind' | 'level' | 'cause' | 'rule'>): boolean {
-  if (kind === 'token') return level === 'critical' && rule === 'token'
+export function wantsReconnect({ kind, cause, rule }: Pick<Alert, 'kind' | 'cause' | 'rule'>): boolean {
+  if (kind === 'token') return cause !== 'failing' && rule !== UNINSTALL_RULE
   return kind === 'poll' && (cause === 'scopes' || cause === 'unauthorized')
 }
 

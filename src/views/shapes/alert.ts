@@ -24,7 +24,7 @@ export const alertKind = z
   .describe('The subject: a series, a limit that moved, tokens, polls, all accounts, a receiver, or a test.')
 export const alertReason = z
   .enum(REASONS)
-  .describe('The change of the alert; `worse`: at the same level, it is worse than in the last message.')
+  .describe('The change of the alert; `worse`: at the same level, it got worse or has another cause.')
 const cause = z
   .enum([
     'foreign',

@@ -223,7 +223,7 @@ describe('polls that fail for long', () => {
     const refreshes = { at: NOW - 60_000, failure: undefined }
     const failing = storedBy(announce(polled(FAILED, { failed: 7 })))
     const refused = announce(polled(UNAUTHORIZED, { failed: 8, refreshes, pollAlert: failing }))
-    expect(alertOf(refused)).toMatchObject({ reason: 'repeat', cause: 'unauthorized' })
+    expect(alertOf(refused)).toMatchObject({ reason: 'worse', cause: 'unauthorized' })
     expect(announce(polled(FAILED, { failed: 9, pollAlert: storedBy(refused) }))).toEqual(NOTHING)
   })
 
@@ -247,7 +247,7 @@ describe('polls that fail for long', () => {
     expect(announce(polled(FAILED, { failed: 90, pollAlert, now: NOW + 6 * DAY }))).toEqual(NOTHING)
     expect(alertOf(announce(polled(FAILED, { failed: 90, pollAlert, now: NOW + 7 * DAY }))).reason).toBe('repeat')
     const blocked = announce(polled(REFUSED, { failed: 8, pollAlert, now: NOW + DAY }))
-    expect(alertOf(blocked)).toMatchObject({ reason: 'repeat', cause: 'scopes' })
+    expect(alertOf(blocked)).toMatchObject({ reason: 'worse', cause: 'scopes' })
     expect(decodeState(storedBy(blocked))).not.toHaveProperty('acknowledged')
   })
 
@@ -263,9 +263,9 @@ describe('polls that fail for long', () => {
     const scopesAlert = storedBy(announce(polled(REFUSED)))
     const failing = announce(polled({ ...REFUSED, failures: [failure()] }, { failed: 7, pollAlert: scopesAlert }))
     expect(failing.changes).toEqual([['poll', scopesAlert, expect.any(String)]])
-    expect(alertOf(failing)).toMatchObject({ reason: 'repeat', cause: 'failing' })
+    expect(alertOf(failing)).toMatchObject({ reason: 'worse', cause: 'failing' })
     const blocked = announce(polled(REFUSED, { failed: 8, pollAlert: storedBy(failing) }))
-    expect(alertOf(blocked)).toMatchObject({ reason: 'repeat', cause: 'scopes' })
+    expect(alertOf(blocked)).toMatchObject({ reason: 'worse', cause: 'scopes' })
     expect(alertOf(blocked).id.split('-')).toEqual([alertOf(failing).id.split('-')[0], '3'])
   })
 })

@@ -58,12 +58,13 @@ describe('the alert about an account that must be reconnected', () => {
 })
 
 describe('the alert about an account that fails for long', () => {
-  test('is a warning that says why and since when, and is told once', () => {
+  test('is critical, says why and since when, and is sent once', () => {
     const { entries, changes } = announcer.failing(account, 'the provider answered 503')
     const { alert } = decodeEntry(entries[0] ?? '')
     expect(alert).toMatchObject({
       kind: 'token',
-      level: 'warning',
+      level: 'critical',
+      cause: 'failing',
       reason: 'entered',
       status: 'firing',
       account: { hubId: 123 },
@@ -73,7 +74,7 @@ describe('the alert about an account that fails for long', () => {
     expect(announcer.failing({ ...account, tokenAlert: stored }, 'x')).toEqual({ changes: [], entries: [] })
   })
 
-  test('escalates, as the same alert, when the account must be reconnected; both end when tokens work', () => {
+  test('gets worse, as the same alert, when the account must be reconnected; both end when tokens work', () => {
     const warned = announcer.failing(account, 'x').changes[0]?.[2] ?? ''
     const escalated = announcer.reauthorize({ ...account, tokenAlert: warned, now: NOW + 1 }, refusal('refused'))
     const stored = escalated.changes[0]?.[2] ?? ''
@@ -85,7 +86,7 @@ describe('the alert about an account that fails for long', () => {
     const closed = announcer.recovered({ ...account, tokenAlert: stored, now: NOW + 2 })
     const told = [...escalated.entries, ...closed.entries].map((message) => decodeEntry(message).alert)
     expect(told).toMatchObject([
-      { level: 'critical', reason: 'escalated', since: '2026-11-21T10:00:00.000Z' },
+      { level: 'critical', reason: 'worse', since: '2026-11-21T10:00:00.000Z' },
       { level: 'critical', reason: 'recovered', status: 'resolved', since: '2026-11-21T10:00:00.000Z' },
     ])
     expect(told.map(({ id }) => id.split('-')[1])).toEqual(['2', '3'])

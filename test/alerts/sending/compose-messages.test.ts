@@ -131,14 +131,14 @@ test('it is remembered what was sent: urgent levels, also of what is over by the
 })
 
 test.each([
-  ['token-endpoint', { kind: 'token', level: 'warning' }, true],
+  ['token-endpoint', { kind: 'token', cause: 'failing' }, true],
   ['token-endpoint', { kind: 'token', level: 'critical' }, false],
   ['token-endpoint', { kind: 'poll', cause: 'failing' }, true],
-  ['clock', { kind: 'token', level: 'warning' }, true],
+  ['clock', { kind: 'token', cause: 'failing' }, true],
   ['clock', { kind: 'poll', cause: 'scopes' }, true],
   ['coverage', { kind: 'poll', cause: 'failing' }, true],
   ['coverage', { kind: 'poll', cause: 'scopes' }, false],
-  ['coverage', { kind: 'token', level: 'warning' }, false],
+  ['coverage', { kind: 'token', cause: 'failing' }, false],
   ['coverage', { kind: 'limit' }, false],
   ['token-endpoint', { kind: 'fleet' }, false],
 ] satisfies [FleetTrouble, Partial<Alert>, boolean][])(
@@ -156,8 +156,9 @@ test.each([
 
 test("whoever does not get the fleet's alert is told of its accounts", () => {
   const routes = [{ match: { kind: ['fleet' as const] }, to: ['ops'] }, { to: ['mail', 'ops'] }]
+  const failing = anAlert({ kind: 'token', cause: 'failing' })
   const hold = (receiver: string) =>
-    holdReason(anAlert({ kind: 'token' }), receiver, { silences: [], routes, fleet: ['token-endpoint'] }, NOW)
+    holdReason(failing, receiver, { silences: [], routes, fleet: ['token-endpoint'] }, NOW)
   expect(hold('ops')).toEqual({ is: 'fleet', trouble: 'token-endpoint' })
   expect(hold('mail')).toBeUndefined()
 })

@@ -55,7 +55,7 @@ describe('what there is to do', () => {
     ['a scope that is missing', aTokenAlert({ kind: 'poll', level: 'warning', cause: 'scopes' }), lost],
     [
       'a token that may yet be saved',
-      aTokenAlert({ level: 'warning' }),
+      aTokenAlert({ cause: 'failing' }),
       lost.filter((name) => name !== 'Reconnect link'),
     ],
     ['a limit that moved', anAlert({ kind: 'limit-changed' }), ['Open account', 'Silence']],

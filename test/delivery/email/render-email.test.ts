@@ -259,7 +259,7 @@ describe('an account with several alerts', () => {
 })
 
 test('the first trouble is the worst by consequence, and the badge the worst level', () => {
-  const failing = onAccount(7, aTokenAlert({ level: 'warning' }))
+  const failing = onAccount(7, aTokenAlert({ kind: 'poll', level: 'warning', cause: 'failing' }))
   const { subject } = renderEmail(aMessage([anAlert(), failing]), NOW)
   expect(subject).toBe('[CRITICAL] 1 of 2 accounts: custom properties 96 %, worst acme.example.com')
 })

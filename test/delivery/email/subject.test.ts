@@ -73,8 +73,8 @@ describe('the subject of', () => {
     ['a token that is lost', aMessage([aTokenAlert()]), '[CRITICAL] acme.example.com (123): customer must reconnect'],
     [
       'a token that may yet be saved',
-      aMessage([aTokenAlert({ level: 'warning' })]),
-      '[WARNING] acme.example.com (123): refreshes fail',
+      aMessage([aTokenAlert({ cause: 'failing' })]),
+      '[CRITICAL] acme.example.com (123): refreshes fail',
     ],
     [
       'an uninstall that hangs',
@@ -186,7 +186,7 @@ test('no subject has more than 60 characters before a name, and none is cut insi
     anAlert({ series: { ...contacts, label: 'Internationalisierungsbeauftragte of Subsidiaries' }, percent: 99.9 }),
     anAlert({ series: { metric: 'associations.fullest', ...pair }, percent: 92.34, limit: 10_000 }),
     aTokenAlert(),
-    aTokenAlert({ level: 'warning' }),
+    aTokenAlert({ cause: 'failing' }),
     aTokenAlert({ level: 'warning', rule: 'uninstall' }),
     aTokenAlert({ kind: 'poll', level: 'warning', cause: 'scopes' }),
     anAlert({ kind: 'limit-changed', limit: 12_000 }),

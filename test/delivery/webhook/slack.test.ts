@@ -46,7 +46,7 @@ test('one alert is told whole: headline, what happened, the facts, where to look
 test('an account is one block: its alerts a line each, critical before warning, with the link that reconnects it', () => {
   const alerts = [
     onAccount(7, anAlert({ level: 'warning', percent: 86, usage: 860 })),
-    onAccount(8, aTokenAlert({ level: 'warning' })),
+    onAccount(8, aTokenAlert({ cause: 'failing' })),
     onAccount(7, aTokenAlert()),
     onAccount(7, anAtLimitAlert({ level: 'warning' })),
   ]
@@ -65,7 +65,7 @@ test('an account is one block: its alerts a line each, critical before warning, 
       '🟠 WARNING Contacts → Companies: 212 records at the association limit',
       '🟠 WARNING custom properties, 860 of 1,000',
     ].join('\n'),
-    'account-8.example.com (8)\n🟠 WARNING refreshes fail',
+    'account-8.example.com (8)\n🔴 CRITICAL refreshes fail',
   ])
   expect(blocks[2]).toMatchObject({
     elements: [{ text: `<${HOME}alerts/a-7|Open alert> · <${HOME}install?7|Reconnect link>` }],
