@@ -3,22 +3,22 @@ import { limitCells, momentCell } from '../text/cells.ts'
 import { named, number, prose, state, whole } from '../text/columns.ts'
 import { formatCount, formatDaysLeft } from '../text/format-number.ts'
 import type { Fact, Shown } from '../text/shown.ts'
-import { type AccountView, driftText, nextPollBecause } from '../views/account-view.ts'
+import { driftText, noForecastText } from '../views/account-view.ts'
 import { needsReconnect, STATE_NAMES } from '../views/judge-account.ts'
 import { bucketText } from '../views/poll-texts.ts'
-import type { ListedAccountShape } from '../views/shapes/account.ts'
+import type { AccountDetailsShape, ListedAccountShape } from '../views/shapes/account.ts'
 
 /** All that people are shown of one account. */
-export function accountParts(view: AccountView): Shown[] {
-  return [{ facts: factsOf(view) }, '', storyTable(view), ...seriesTable(view)]
+export function accountParts(account: AccountDetailsShape): Shown[] {
+  return [{ facts: factsOf(account) }, '', storyTable(account), ...seriesTable(account)]
 }
 
 export function stateText({ state, unreadable }: Pick<ListedAccountShape, 'state' | 'unreadable'>): string {
   return unreadable.length === 0 ? STATE_NAMES[state] : `${STATE_NAMES[state]}, unreadable`
 }
 
-function factsOf(view: AccountView): Fact[] {
-  const { account, verdict, scopes } = view
+function factsOf(account: AccountDetailsShape): Fact[] {
+  const { verdict, scopes } = account
   return [
     ['account', `${account.hubId} ${account.hubDomain}`],
     ['state', stateText(account)],
@@ -31,32 +31,32 @@ function factsOf(view: AccountView): Fact[] {
     ['token obtained', momentCell(account.token.obtainedAt)],
     ['token expires', momentCell(account.token.expiresAt)],
     ["provider's clock", account.token.driftMs === null ? '' : driftText(account.token.driftMs)],
-    ['next refresh', momentCell(account.nextRefreshAt)],
+    ['next refresh', momentCell(account.token.nextRefreshAt)],
     ['token served', `${momentCell(account.tokenServedAt)} ${account.tokenServedTo ?? ''}`],
     ['limits read', momentCell(account.polledAt)],
     ['next poll', momentCell(account.nextPollAt)],
-    ['because', nextPollBecause(view) ?? ''],
+    ['because', account.nextPollBecause ?? ''],
     ['API calls', bucketText(account) ?? ''],
     ['scopes', scopes.join(' ')],
   ]
 }
 
-function storyTable({ story }: AccountView): Shown {
+function storyTable({ story }: AccountDetailsShape): Shown {
   return {
     columns: [whole('WHEN'), named('WHAT'), prose('DETAILS')],
     rows: story.map(({ at, event, detail }) => [momentCell(at), event, detail ?? '']),
   }
 }
 
-function seriesTable({ series, alerts }: AccountView): Shown[] {
+function seriesTable({ series, alerts }: AccountDetailsShape): Shown[] {
   if (series.length === 0) return []
   const columns = [named('SERIES'), number('USAGE'), number('LIMIT'), number('%'), number('DAYS LEFT'), state('ALERT')]
   const rows = series.map((one) => [
     seriesName(one),
     formatCount(one.usage),
     ...limitCells(one),
-    one.daysLeft == null ? (one.daysRead ?? '') : formatDaysLeft(one.daysLeft, one.forecast),
+    one.daysLeft === null ? '' : formatDaysLeft(one.daysLeft, one.forecast),
     alerts.find((alert) => alert.field === one.id)?.level ?? '',
   ])
-  return ['', { columns, rows }]
+  return ['', { columns, rows }, noForecastText(series) ?? '']
 }

@@ -7,7 +7,7 @@ import { below, prose, spare, state, whole } from '../text/columns.ts'
 import { countOf, formatCount, formatPercent } from '../text/format-number.ts'
 import { formatTime, iso } from '../text/format-time.ts'
 import { ENDING } from '../views/account-story.ts'
-import { accountDetailsJson, readAccountView } from '../views/account-view.ts'
+import { readAccountView } from '../views/account-view.ts'
 import { alertCountsText } from '../views/alert-texts.ts'
 import { STATE_NAMES } from '../views/judge-account.ts'
 import { type ListedAccount, readAccountList, WITHOUT_LIMIT, withClosestLimit } from '../views/list-accounts.ts'
@@ -160,9 +160,8 @@ export const showAccount = operation({
   run: async (deps, { input: { hubId } }) => {
     const view = await readAccountView(deps, hubId)
     if (view === undefined) throw noAccount(hubId)
-    return view
+    return view.details
   },
-  json: accountDetailsJson,
   table: accountParts,
 })
 

@@ -4,11 +4,10 @@ import { percentCell } from '../text/cells.ts'
 import { named, number, spare, state, whole } from '../text/columns.ts'
 import { countOf, formatCount } from '../text/format-number.ts'
 import { iso } from '../text/format-time.ts'
-import { seriesJson } from '../views/account-view.ts'
 import { countLive } from '../views/check-fleet.ts'
 import { keepWorst } from '../views/keep-worst.ts'
 import type { LevelChange, PlannedMove } from '../views/plan/level-changes.ts'
-import { type AccountPlan, type PlanSummary, planChanges } from '../views/plan/plan-thresholds.ts'
+import { type PlanSummary, planChanges } from '../views/plan/plan-thresholds.ts'
 import { type PlannedAccountShape, PlanShape } from '../views/shapes/thresholds.ts'
 import { thresholdText } from '../views/threshold-text.ts'
 import type { OperationDeps } from './deps.ts'
@@ -95,14 +94,14 @@ async function compare(
   for (; next.done !== true; next = await plan.next()) {
     const account = next.value
     if (isForPeople) worst.add(account.changes.map((change) => ({ ...change, account })))
-    else accounts.push(accountJson(account))
+    else accounts.push(account)
   }
   return { at: now, config: inForce, file, summary: next.value, accounts, worst: worst.found() }
 }
 
 /** A series whose level the other set of rules would change. */
 interface PlannedChange extends LevelChange {
-  account: AccountPlan
+  account: PlannedAccountShape
 }
 
 const RANK: Readonly<Record<PlannedMove, number>> = {
@@ -115,8 +114,8 @@ const RANK: Readonly<Record<PlannedMove, number>> = {
 }
 
 function worstFirst(a: PlannedChange, b: PlannedChange): number {
-  const fuller = (b.series.percent ?? -1) - (a.series.percent ?? -1)
-  return RANK[a.move] - RANK[b.move] || fuller || b.series.usage - a.series.usage || a.account.hubId - b.account.hubId
+  const fuller = (b.percent ?? -1) - (a.percent ?? -1)
+  return RANK[a.move] - RANK[b.move] || fuller || b.usage - a.usage || a.account.hubId - b.account.hubId
 }
 
 const MOVES: readonly [PlannedMove, one: string, many: string][] = [
@@ -168,7 +167,7 @@ function changesOf({ summary, worst }: Planned) {
   return ['', table, ...(all > worst.length ? [more] : [])]
 }
 
-function changeCells({ account, series, before, after }: PlannedChange): string[] {
+function changeCells({ account, before, after, ...series }: PlannedChange): string[] {
   const { hubId, hubDomain } = account
   const { usage, limit, percent } = series
   const threshold = thresholdText(after.threshold)
@@ -185,12 +184,4 @@ function changeCells({ account, series, before, after }: PlannedChange): string[
     percentCell(percent),
     threshold === '' ? rule : `${rule}: ${threshold}`,
   ]
-}
-
-function accountJson({ hubId, hubDomain, changes }: AccountPlan): PlannedAccountShape {
-  return {
-    hubId,
-    hubDomain,
-    changes: changes.map(({ move, series, before, after }) => ({ move, before, after, ...seriesJson(series) })),
-  }
 }

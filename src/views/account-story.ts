@@ -9,11 +9,8 @@ import type { StoryEventShape } from './shapes/account.ts'
 /** An account with when its uninstall is due next. */
 type TimedAccount = Account & { nextUninstallAt: number | null }
 
-/** One event of an account, past or planned. `detail` may hold text from outside. */
-export type StoryEvent = StoryEventShape & { at: string }
-
 /** An account's life in order of time, by its record and its open alerts. */
-export function accountStory(account: TimedAccount, alerts: readonly OpenAlert[]): StoryEvent[] {
+export function accountStory(account: TimedAccount, alerts: readonly OpenAlert[]): StoryEventShape[] {
   const events = [
     ...connections(account),
     ...refreshes(account),

@@ -1,6 +1,7 @@
 import type { Account, Uninstall } from '../accounts/account.ts'
 import type { DueSets } from '../accounts/due-sets.ts'
 import { alertText } from '../alerts/alert-title.ts'
+import type { ForecastSeries } from '../alerts/evaluation/conditions.ts'
 import { isBucketWatched } from '../alerts/evaluation/judge-bucket.ts'
 import type { Rule } from '../alerts/evaluation/rules.ts'
 import { type OpenAlert, readOpenAlerts } from '../alerts/open-alerts.ts'
@@ -12,12 +13,13 @@ import { reportedPercents } from '../limits/percentage.ts'
 import { type Readings, readAt } from '../limits/readings.ts'
 import { reportOf } from '../limits/reports/all-reports.ts'
 import { bucketReadings } from '../limits/reports/api.ts'
-import { type ShownRecords, shownRecords } from '../limits/samples.ts'
-import { type Series, seriesOf } from '../limits/series.ts'
+import { shownRecords } from '../limits/samples.ts'
+import { seriesOf } from '../limits/series.ts'
 import type { AccountState } from '../redis/keys.ts'
+import { defined } from '../runtime/defined.ts'
 import { formatDistance } from '../text/format-number.ts'
 import { iso } from '../text/format-time.ts'
-import { accountStory, type StoryEvent } from './account-story.ts'
+import { accountStory } from './account-story.ts'
 import { type AccountVerdict, type JudgeFacts, judgeAccount, type PlannedAccount } from './judge-account.ts'
 import { bucketJson, type Labels, pollBecause, watchJson } from './poll-texts.ts'
 import type { AccountDetailsShape, AccountShape } from './shapes/account.ts'
@@ -34,27 +36,18 @@ export type AccountSources = Pick<
   'store' | 'keys' | 'registry' | 'due' | 'clock' | 'samples' | 'silences' | 'coverage'
 >
 
-/** A series as last read, when that was, when it reaches its limit, and the records behind it. */
-export type CurrentSeries = Series &
-  Outlook & {
-    measuredAt: number | null
-    /** Percent as the provider reports it; absent where it gives none. */
-    reportedPercent?: number | undefined
-    records?: ShownRecords
-  }
-
-/** Everything there is to show about one account; its tokens are not among it. */
-export interface AccountView {
-  account: PlannedAccount
-  verdict: AccountVerdict
-  scopes: string[]
-  series: CurrentSeries[]
-  alerts: OpenAlert[]
-  story: StoryEvent[]
+/** A series as last read: as it is shown, and as rules judge it, whose days left are exact. */
+export interface CurrentSeries {
+  shown: SeriesShape
+  judged: ForecastSeries
 }
 
-/** The part of a view that shows the next poll. */
-type NextPoll = { account: PlannedAccount; series: readonly CurrentSeries[] }
+/** All there is to show about one account, and what it is judged by; its tokens are in neither. */
+export interface AccountView {
+  account: PlannedAccount
+  series: CurrentSeries[]
+  details: AccountDetailsShape
+}
 
 /** `unreadable`: what the caller could not read of it. */
 export async function readAccountView(
@@ -82,21 +75,28 @@ export async function readAccountView(
   if (found === 'unreadable' && !planned.unreadable.includes('readings')) planned.unreadable.push('readings')
   if (samples === 'unreadable') planned.unreadable.push('records')
   const series = kept === undefined ? [] : currentSeries(kept, forecasts, now)
-  const withRecords =
-    kept === undefined
-      ? []
-      : // Only associations have any.
-        series.map((one) => {
-          if (one.from === undefined || samples === 'unreadable') return one
-          return { ...one, records: shownRecords(one, kept, samples) }
-        })
+  if (kept !== undefined && samples !== 'unreadable') {
+    // Only associations have records.
+    for (const { shown, judged } of series)
+      if (shown.from !== undefined) shown.records = shownRecords(judged, kept, samples)
+  }
+  const shown = series.map((one) => one.shown)
   const { freshnessMs } = deps.coverage.settings
-  const verdict = verdictOf({ account: planned, series, alerts }, { freshnessMs, freshAt }, now)
-  return { account: planned, verdict, scopes, series: withRecords, alerts, story: accountStory(planned, alerts) }
+  const { level, findings } = verdictOf({ account: planned, series: shown, alerts }, { freshnessMs, freshAt }, now)
+  const details = {
+    ...accountJson(planned),
+    nextPollBecause: nextPollBecause(planned, new Map(shown.map((one) => [one.id, one]))),
+    verdict: { level, findings: findings.map(({ brief: _, ...finding }) => finding) },
+    scopes,
+    series: shown,
+    alerts,
+    story: accountStory(planned, alerts),
+  }
+  return { account: planned, series, details }
 }
 
 function verdictOf(
-  { account, series, alerts }: Pick<AccountView, 'account' | 'series' | 'alerts'>,
+  { account, series, alerts }: Pick<AccountView, 'account'> & Pick<AccountDetailsShape, 'series' | 'alerts'>,
   fresh: Pick<JudgeFacts, 'freshnessMs' | 'freshAt'>,
   now: number,
 ): AccountVerdict {
@@ -105,7 +105,10 @@ function verdictOf(
   })
   const ofReports = Map.groupBy(series, (one) => reportOf(one)?.words ?? '')
   const readAt = [...ofReports].map(([words, some]) => {
-    return { words, at: some.reduce((oldest, { measuredAt }) => Math.min(oldest, measuredAt ?? 0), now) }
+    return {
+      words,
+      at: some.reduce((oldest, { measuredAt }) => Math.min(oldest, Date.parse(measuredAt ?? '') || 0), now),
+    }
   })
   return judgeAccount({ account, ...fresh, alerts: judged, ...(series.length === 0 ? {} : { readAt }) }, now)
 }
@@ -148,79 +151,53 @@ export async function* allAccounts(
   }
 }
 
+/** The series of an account as last read. */
 export function currentSeries(
   readings: Readings,
   forecasts: AccountForecasts | undefined,
   now: number,
 ): CurrentSeries[] {
   const reported = reportedPercents(readings)
-  return seriesOf(readings).map((series) => ({
-    ...series,
-    reportedPercent: reported.get(series.id),
-    measuredAt: readAt(series, readings) ?? null,
-    ...outlookOf(series, forecasts, now),
-  }))
+  return seriesOf(readings).map((judged) => {
+    const { daysLeft, forecast, forecastReason } = outlookOf(judged, forecasts, now)
+    const shown = {
+      ...judged,
+      ...defined({ reportedPercent: reported.get(judged.id) }),
+      measuredAt: iso(readAt(judged, readings) ?? null),
+      daysLeft: daysLeft == null ? null : tenths(daysLeft),
+      forecast: forecast && inTenths(forecast),
+      forecastReason,
+    }
+    return { shown, judged: { ...judged, daysLeft } }
+  })
+}
+
+function inTenths({ perDay, perDayLow, perDayHigh, ...left }: NonNullable<Outlook['forecast']>): ForecastShape {
+  const [days, earliest] = [tenths(left.days), tenths(left.earliest)]
+  return { perDay, perDayLow, perDayHigh, days, earliest, latest: left.latest === null ? null : tenths(left.latest) }
+}
+
+/** Why none of these has a forecast, as a sentence, by the first with a limit; undefined where one has, or none has a limit. */
+export function noForecastText(series: readonly SeriesShape[]): string | undefined {
+  if (series.some(({ forecast }) => forecast !== null)) return undefined
+  const reason = series.find(({ limit }) => limit !== null)?.forecastReason
+  return reason == null ? undefined : `${reason.charAt(0).toUpperCase()}${reason.slice(1)}.`
 }
 
 /** The series with that of the account's bucket, where a rule asks for it. */
 export function withBucketSeries(
-  series: CurrentSeries[],
+  series: readonly CurrentSeries[],
   account: Account,
   { rules, states }: { rules: readonly Rule[]; states: Readonly<Record<string, string>> },
   now: number,
-): CurrentSeries[] {
+): readonly CurrentSeries[] {
   const readings = bucketReadings(account.bucket)
   if (readings === undefined || !isBucketWatched(rules, account, states)) return series
   return [...series, ...currentSeries(readings, undefined, now)]
 }
 
-/** A series for the API and the command line. */
-export function seriesJson({ id, metric, objectTypeId, label, from, to, ...read }: CurrentSeries): SeriesShape {
-  const { usage, limit, percent, reportedPercent, measuredAt, daysLeft, forecast, forecastReason, records } = read
-  return {
-    id,
-    metric,
-    ...(objectTypeId === undefined ? {} : { objectTypeId }),
-    ...(label === undefined ? {} : { label }),
-    ...(from === undefined ? {} : { from }),
-    ...(to === undefined ? {} : { to }),
-    usage,
-    limit,
-    percent,
-    ...(reportedPercent === undefined ? {} : { reportedPercent }),
-    measuredAt: iso(measuredAt),
-    daysLeft: daysLeft == null ? null : tenths(daysLeft),
-    forecast: forecast === null ? null : forecastJson(forecast),
-    forecastReason,
-    ...(records === undefined ? {} : { records }),
-  }
-}
-
-function forecastJson({ perDay, perDayLow, perDayHigh, ...left }: NonNullable<Outlook['forecast']>): ForecastShape {
-  const [days, earliest] = [tenths(left.days), tenths(left.earliest)]
-  return { perDay, perDayLow, perDayHigh, days, earliest, latest: left.latest === null ? null : tenths(left.latest) }
-}
-
-/** Everything to show about one account, for the API and the command line. */
-export function accountDetailsJson(view: AccountView): AccountDetailsShape {
-  const { account, verdict, scopes, series, alerts, story } = view
-  return {
-    ...accountJson(account),
-    nextPollBecause: nextPollBecause(view),
-    verdict: { ...verdict, findings: verdict.findings.map(({ about, level, says }) => ({ about, level, says })) },
-    scopes,
-    series: series.map(seriesJson),
-    alerts,
-    story,
-  }
-}
-
-/** Why the account is polled next when it is, with the names of its object types; null where nothing is known. */
-export function nextPollBecause({ account, series }: NextPoll): string | null {
-  return becauseOf(account, new Map(series.map((one) => [one.id, one])))
-}
-
-function becauseOf({ nextPollAt, turn, pollBlocked, pollFailure }: PlannedAccount, labels?: Labels) {
+/** Why the account is polled next when it is; null where nothing is known. */
+export function nextPollBecause({ nextPollAt, turn, pollBlocked, pollFailure }: PlannedAccount, labels?: Labels) {
   if (nextPollAt === null) return null
   // A poll that may read nothing did not fail.
   if (pollBlocked?.what === 'all' && pollFailure === null) return 'regular schedule; a permission is missing'
@@ -261,7 +238,7 @@ export function accountJson(account: PlannedAccount): AccountShape {
     tokenServedTo: account.tokenServedTo,
     polledAt: iso(account.polledAt),
     nextPollAt: iso(account.nextPollAt),
-    nextPollBecause: becauseOf(account),
+    nextPollBecause: nextPollBecause(account),
     pollFailure:
       pollFailure === null ? null : { ...pollFailure, at: iso(pollFailure.at), since: iso(pollFailure.since) },
     watch: watchJson(account),

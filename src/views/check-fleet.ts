@@ -4,15 +4,7 @@ import { levelOf, type Rule, ruleFor } from '../alerts/evaluation/rules.ts'
 import { openStatesOf } from '../alerts/open-alerts.ts'
 import type { Silence } from '../alerts/silence.ts'
 import { readForecasts, readReadings } from '../limits/history/stored-readings.ts'
-import { iso } from '../text/format-time.ts'
-import {
-  type CurrentSeries,
-  currentSeries,
-  readFreshAt,
-  seriesJson,
-  withBucketSeries,
-  withPlan,
-} from './account-view.ts'
+import { type CurrentSeries, currentSeries, readFreshAt, withBucketSeries, withPlan } from './account-view.ts'
 import { type AccountFinding, isLeaving, judgeAccount, type PlannedAccount } from './judge-account.ts'
 import type { VerdictLevel } from './shapes/account.ts'
 import type { CheckedAccountShape, CheckShape } from './shapes/thresholds.ts'
@@ -101,7 +93,11 @@ async function checkOne(
     ofAccount,
     isKnown,
     reason: reasonOf(own, ofAccount),
-    readAt: iso(read.reduce((newest, { measuredAt }) => Math.max(newest, measuredAt ?? 0), 0) || null),
+    readAt:
+      read
+        .flatMap(({ shown }) => shown.measuredAt ?? [])
+        .sort()
+        .at(-1) ?? null,
     series: series.flatMap((one) => checkSeries(request, account, one, { alerts, isKnown })),
   }
 }
@@ -119,7 +115,7 @@ function reasonOf(own: readonly AccountFinding[], ofAccount: CheckLevel): string
 function checkSeries(
   { rules }: CheckRequest,
   account: PlannedAccount,
-  series: CurrentSeries,
+  { shown, judged: series }: CurrentSeries,
   { alerts, isKnown }: { alerts: readonly JudgedAlert[]; isKnown: boolean },
 ): CheckedSeries[] {
   const rule = ruleFor(rules, account, series)
@@ -130,7 +126,7 @@ function checkSeries(
   const isBreach = level === 'critical' || level === 'warning'
   return [
     {
-      ...seriesJson(series),
+      ...shown,
       level,
       rule: rule.name,
       threshold: isBreach ? (levelOf(rule, level, series) ?? null) : null,

@@ -1,6 +1,5 @@
-import type { AlertKind, Because } from '../alerts/alert.ts'
+import type { AlertKind } from '../alerts/alert.ts'
 import {
-  type Acknowledged,
   alertId,
   currentAcknowledgement,
   kindOf,
@@ -12,13 +11,21 @@ import {
 import { becauseText } from '../alerts/evaluation/because.ts'
 import { type Evaluation, evaluate } from '../alerts/evaluation/evaluate.ts'
 import { type Rule, ruleFor, ruleName } from '../alerts/evaluation/rules.ts'
+import { acknowledgementOf } from '../alerts/open-alerts.ts'
 import { seriesName } from '../alerts/series-name.ts'
 import { countOf } from '../text/format-number.ts'
-import { formatMoment } from '../text/format-time.ts'
-import type { CurrentSeries } from './account-view.ts'
+import { formatMoment, iso } from '../text/format-time.ts'
+import { type CurrentSeries, nextPollBecause } from './account-view.ts'
 import { isLeaving, type PlannedAccount } from './judge-account.ts'
-import type { AccountFacts, Notification } from './notifications.ts'
+import { fieldOf } from './notifications.ts'
 import { watchText } from './poll-texts.ts'
+import type {
+  ExplainedAlertShape,
+  ExplainedSeriesShape,
+  ExplanationShape,
+  NotificationShape,
+  RulePlaceShape,
+} from './shapes/explanation.ts'
 import { thresholdText } from './threshold-text.ts'
 import type { RuleSet } from './view-deps.ts'
 
@@ -29,62 +36,31 @@ interface Grounds {
   now: number
 }
 
-export interface AccountExplanation {
+/** Everything that is read of an account to explain its alerts. */
+export interface AccountFacts {
   account: PlannedAccount
-  /** Notes on what keeps the whole account from being read, judged or notified of, most urgent first. */
-  standing: string[]
-  /** Alerts about the account itself: its tokens, its polls. */
-  own: ExplainedAlert[]
-  series: ExplainedSeries[]
-}
-
-/** Why an alert was sent, or was not. */
-export interface ExplainedAlert {
-  field: string
-  kind: AlertKind
-  /** In people's words. */
-  subject: string
-  /** `failing`: a trouble whose alert has not opened yet. */
-  state: 'ok' | 'pending' | 'warning' | 'critical' | 'unknown' | 'off' | 'failing'
-  /** Id of the alert that is open. */
-  alert: string | null
-  /** Moment at which it opened, ms. */
-  since: number | null
-  why: string
-  /** Acknowledgement, where the alert is open. */
-  acknowledged: Acknowledged | null
-  /** Soonest moment at which it repeats if nothing changes, ms; null where nothing is open, or it never repeats. */
-  repeatFrom: number | null
-  transitions: readonly Notification[]
-}
-
-export interface ExplainedSeries extends ExplainedAlert {
-  series: CurrentSeries
-  rule: RulePlace | null
-  because: Because
-}
-
-export interface RulePlace {
-  /** `thresholds[2]` */
-  at: string
-  /** Line in the file; null where it is of no file. */
-  line: number | null
-  /** Name, as in alerts. */
-  name: string
-  /** For people: its name, or what it watches where it was given none. */
-  title: string
-  /** Conditions, in a few words. */
-  asks: string
+  series: readonly CurrentSeries[]
+  /** States of its alerts as stored, by field. */
+  states: Readonly<Record<string, string>>
+  /** Transitions in the alert log, newest first. */
+  log: readonly NotificationShape[]
 }
 
 /** Why every alert of an account is, or is not: a composition of what was read, nothing else. */
-export function explainFacts(settings: RuleSet, facts: AccountFacts, now: number): AccountExplanation {
+export function explainFacts(settings: RuleSet, facts: AccountFacts, now: number): ExplanationShape {
   const { account, series } = facts
+  const { hubId, hubDomain, state, polledAt, nextPollAt, nextRefreshAt } = account
   const grounds = { settings, facts, now }
   return {
-    account,
+    hubId,
+    hubDomain,
+    state,
     standing: accountNotes(account, series),
-    own: [explainTokens(grounds), explainPolls(grounds)],
+    polledAt: iso(polledAt),
+    nextPollAt: iso(nextPollAt),
+    nextPollBecause: nextPollBecause(account, new Map(series.map(({ shown }) => [shown.id, shown]))),
+    nextRefreshAt: iso(nextRefreshAt),
+    alerts: [explainTokens(grounds), explainPolls(grounds)],
     series: series.map((one) => explainSeries(grounds, one)),
   }
 }
@@ -110,12 +86,13 @@ function accountNotes(account: PlannedAccount, series: readonly CurrentSeries[])
   ]
 }
 
-function explainSeries(grounds: Grounds, series: CurrentSeries): ExplainedSeries {
+function explainSeries(grounds: Grounds, read: CurrentSeries): ExplainedSeriesShape {
+  const series = read.judged
   const { settings, facts } = grounds
   const { account } = facts
   const rule = ruleFor(settings.rules, account, series)
   const state = storedState(facts, series.id)
-  const { verdict, because } = asCounted(grounds, rule, series, state)
+  const { verdict, because } = asCounted(grounds, rule, read, state)
   const level = state?.level ?? 'ok'
   const isBare = verdict === 'unknown' || verdict === 'off'
   // Also where its rule came after the last poll, by which no alert has opened yet.
@@ -124,8 +101,8 @@ function explainSeries(grounds: Grounds, series: CurrentSeries): ExplainedSeries
   const shown = level !== 'ok' ? level : isLeaving(account) ? 'off' : watched
   const subject = seriesName(series)
   return {
+    ...read.shown,
     ...explainAlert(grounds, { field: series.id, kind: 'limit', subject, state, shown, why: becauseText(because) }),
-    series,
     rule: rule === undefined ? null : placeOf(settings.rules, rule),
     because,
   }
@@ -135,7 +112,7 @@ function explainSeries(grounds: Grounds, series: CurrentSeries): ExplainedSeries
 function asCounted(
   { settings, now }: Grounds,
   rule: Rule | undefined,
-  series: CurrentSeries,
+  { shown, judged: series }: CurrentSeries,
   state: SeriesState | undefined,
 ): Evaluation {
   const counted = (polls: number) => Math.max(0, polls - 1)
@@ -150,7 +127,7 @@ function asCounted(
             critical: counted(state.pending.critical),
           },
         }
-  return evaluate({ rule, before, series, now: series.measuredAt ?? now, settings })
+  return evaluate({ rule, before, series, now: Date.parse(shown.measuredAt ?? '') || now, settings })
 }
 
 function storedState({ states }: AccountFacts, field: string): SeriesState | undefined {
@@ -158,7 +135,7 @@ function storedState({ states }: AccountFacts, field: string): SeriesState | und
   return stored === undefined ? undefined : readableState(stored)
 }
 
-function placeOf(rules: readonly Rule[], rule: Rule): RulePlace {
+function placeOf(rules: readonly Rule[], rule: Rule): RulePlaceShape {
   const levels = (['warning', 'critical'] as const).flatMap((level) =>
     rule[level] === undefined ? [] : [`${level} ${thresholdText(rule[level])}`],
   )
@@ -172,11 +149,11 @@ function placeOf(rules: readonly Rule[], rule: Rule): RulePlace {
 }
 
 /** `thresholds line 31`: where people find a rule; nothing where it is of no file. */
-export function ruleLineText({ line }: Pick<RulePlace, 'line'>): string {
+export function ruleLineText({ line }: Pick<RulePlaceShape, 'line'>): string {
   return line === null ? '' : `thresholds line ${line}`
 }
 
-function explainTokens(grounds: Grounds): ExplainedAlert {
+function explainTokens(grounds: Grounds): ExplainedAlertShape {
   const { refreshFailure, refusedSince, token, uninstall } = grounds.facts.account
   const why =
     uninstall?.failure != null
@@ -192,7 +169,7 @@ function explainTokens(grounds: Grounds): ExplainedAlert {
   return explainOwn(grounds, TOKEN_FIELD, { why, isFailing })
 }
 
-function explainPolls(grounds: Grounds): ExplainedAlert {
+function explainPolls(grounds: Grounds): ExplainedAlertShape {
   const { account } = grounds.facts
   const { pollFailure, polledAt } = account
   const blocked = watchText(account)
@@ -208,7 +185,7 @@ function explainOwn(
   grounds: Grounds,
   field: string,
   { why, isFailing }: { why: string; isFailing: boolean },
-): ExplainedAlert {
+): ExplainedAlertShape {
   const { facts } = grounds
   const state = storedState(facts, field)
   const kind = kindOf(facts.account.hubId, field)
@@ -223,16 +200,17 @@ function explainOwn(
   })
 }
 
-interface AlertCase extends Pick<ExplainedAlert, 'field' | 'kind' | 'subject' | 'why'> {
+interface AlertCase extends Pick<ExplainedAlertShape, 'field' | 'kind' | 'subject' | 'why'> {
   state: SeriesState | undefined
-  shown: ExplainedAlert['state']
+  shown: ExplainedAlertShape['state']
 }
 
 function explainAlert(
   { settings, facts, now }: Grounds,
   { field, kind, subject, state, shown, why }: AlertCase,
-): ExplainedAlert {
+): ExplainedAlertShape {
   const open = state === undefined || state.level === 'ok' ? undefined : state
+  const acknowledged = currentAcknowledgement(open, now)
   return {
     field,
     kind,
@@ -240,10 +218,10 @@ function explainAlert(
     state: shown,
     why,
     alert: open === undefined ? null : alertId(facts.account.hubId, field, open.since),
-    since: open?.since ?? null,
-    acknowledged: currentAcknowledgement(open, now) ?? null,
-    repeatFrom: open === undefined ? null : repeatFrom(open, kind, settings.repeatEveryMs, now),
-    transitions: facts.log.filter((one) => one.field === field),
+    since: iso(open?.since ?? null),
+    acknowledged: acknowledged === undefined ? null : acknowledgementOf(acknowledged),
+    repeatsAt: open === undefined ? null : iso(repeatFrom(open, kind, settings.repeatEveryMs, now)),
+    transitions: facts.log.filter(({ alert }) => fieldOf(alert) === field),
   }
 }
 

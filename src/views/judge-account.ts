@@ -9,7 +9,7 @@ import { UNREADABLE_ANSWER } from '../tokens/after-failure.ts'
 import { alertCountsText } from './alert-texts.ts'
 import { countsOf } from './find-alerts.ts'
 import { gapsText, leftOutText, notAvailableText, watchText } from './poll-texts.ts'
-import { VERDICT_LEVELS, type VerdictLevel } from './shapes/account.ts'
+import { type AccountShape, VERDICT_LEVELS, type VerdictLevel } from './shapes/account.ts'
 import type { JudgedAlert } from './silenced.ts'
 
 /** States for people; the API keeps its own words. */
@@ -106,9 +106,9 @@ function rankOf(level: VerdictLevel): number {
 }
 
 /** Reconnecting it helps: its refresh token is refused, or a permission is missing. */
-export function needsReconnect({ state, refusedSince, pollBlocked }: Account): boolean {
+export function needsReconnect({ state, refusedSince, watch }: AccountShape): boolean {
   if (state === 'reauthorize') return true
-  return (state === 'active' || state === 'failing') && (refusedSince !== null || pollBlocked !== null)
+  return (state === 'active' || state === 'failing') && (refusedSince !== null || watch !== null)
 }
 
 export function confirmationText(by: number, now: number): string {

@@ -1,15 +1,13 @@
 import type { Alert } from '../alerts/alert.ts'
 import { POLL_FIELD, TOKEN_FIELD } from '../alerts/alert-state.ts'
 import { DIGEST } from '../alerts/sending/group.ts'
-import type { TransitionRef } from '../alerts/transition-log.ts'
 import type { DeliveryHead, LoggedAttempt } from '../delivery/deliveries.ts'
 import { METRICS } from '../limits/reports/all-reports.ts'
 import { seriesId } from '../limits/series.ts'
-import { isoOf } from '../text/format-time.ts'
-import type { CurrentSeries } from './account-view.ts'
-import { type Fate, readAlertLog } from './alert-log.ts'
-import type { PlannedAccount } from './judge-account.ts'
+import { iso, isoOf } from '../text/format-time.ts'
+import { readAlertLog } from './alert-log.ts'
 import { heldText, type ReceiverFate } from './receiver-fates.ts'
+import type { NotificationShape } from './shapes/explanation.ts'
 import type { ViewDeps } from './view-deps.ts'
 
 type Sources = Pick<ViewDeps, 'store' | 'keys' | 'deliveries'>
@@ -26,18 +24,17 @@ export interface MostNotifications {
 const ALL: MostNotifications = { transitions: 200, attempts: 10_000 }
 
 /** Notifications about an account, newest first, with their outcome. */
-export async function readNotifications(deps: Sources, hubId: number, most = ALL): Promise<Notification[]> {
+export async function readNotifications(deps: Sources, hubId: number, most = ALL): Promise<NotificationShape[]> {
   const logged = (await readAlertLog(deps, { since: 0, hubId })).slice(-most.transitions)
   if (logged.length === 0) return []
   const attempts = await deps.deliveries.log(most.attempts)
   const found = await Promise.all(
-    logged.map(async ({ transition: ref, alert, fate, receivers }): Promise<Notification> => {
+    logged.map(async ({ transition, alert, fate, receivers }): Promise<NotificationShape> => {
       const waiting = receivers.filter(({ is }) => is === 'pending').map((one) => waitingFor(deps, one))
       return {
-        ref,
+        transition,
+        at: alert.measuredAt,
         alert,
-        at: Date.parse(alert.measuredAt),
-        field: fieldOf(alert),
         fate: fate.is,
         why: fate.is === 'pending' ? '' : fate.why,
         waiting: fate.isNew === true ? IN_OUTBOX : await Promise.all(waiting),
@@ -51,10 +48,10 @@ export async function readNotifications(deps: Sources, hubId: number, most = ALL
   return found.reverse()
 }
 
-const IN_OUTBOX: WaitingFor[] = [{ receiver: '', where: 'outbox', until: null }]
+const IN_OUTBOX: NotificationShape['waiting'] = [{ receiver: '', where: 'outbox', until: null }]
 
-/** The field of the state that it changed. */
-function fieldOf({ kind, series }: Alert): string {
+/** The field of the state that a transition changed: a series' id, `token`, `poll`. */
+export function fieldOf({ kind, series }: Pick<Alert, 'kind' | 'series'>): string {
   const metric = METRICS.find((one) => one === series?.metric)
   if (series !== undefined && metric !== undefined) return seriesId({ ...series, metric })
   return kind === 'poll' ? POLL_FIELD : TOKEN_FIELD
@@ -74,50 +71,16 @@ function attemptsOf(carrying: readonly DeliveryHead[], attempts: readonly Logged
 }
 
 /** The place where a receiver's copy waits, and why. */
-async function waitingFor({ store, keys }: Sources, { receiver, waits, delivery }: ReceiverFate): Promise<WaitingFor> {
+async function waitingFor(
+  { store, keys }: Sources,
+  { receiver, waits, delivery }: ReceiverFate,
+): Promise<NotificationShape['waiting'][number]> {
   if (waits?.is === 'held' && waits.held !== undefined) {
     const { held } = waits
-    return { receiver, where: 'held', until: held.is === 'fleet' ? null : held.until, because: heldText(held) }
+    return { receiver, where: 'held', until: held.is === 'fleet' ? null : iso(held.until), because: heldText(held) }
   }
   if (waits !== undefined)
-    return { receiver, where: waits.group === DIGEST ? 'digest' : 'group', until: waits.until ?? null }
+    return { receiver, where: waits.group === DIGEST ? 'digest' : 'group', until: iso(waits.until ?? null) }
   const until = await store.zscore(keys.delivery.deliveriesDue, delivery?.id ?? '')
-  return { receiver, where: 'delivery', until: until === null ? null : Number(until) }
-}
-
-/** Everything that is read of an account to explain its notifications. */
-export interface AccountFacts {
-  account: PlannedAccount
-  series: readonly CurrentSeries[]
-  /** States of its alerts as stored, by field. */
-  states: Readonly<Record<string, string>>
-  /** Transitions in the alert log, newest first. */
-  log: readonly Notification[]
-}
-
-/** A transition with its outcome. */
-export interface Notification {
-  /** Place in the alert log. */
-  ref: TransitionRef
-  /** Commit, ms. */
-  at: number
-  /** The field of the state that it changed: a series' id, `token`, `poll`. */
-  field: string
-  alert: Alert
-  /** Outcome: still waiting, sent, given up, or withheld from every receiver; `unknown`: no longer stored. */
-  fate: Fate['is']
-  /** Why it ended; empty where there is nothing to show. */
-  why: string
-  /** Receivers that still wait for it, and where. */
-  waiting: readonly WaitingFor[]
-  attempts: readonly LoggedAttempt[]
-}
-
-export interface WaitingFor {
-  receiver: string
-  where: 'outbox' | 'group' | 'digest' | 'held' | 'delivery'
-  /** Moment of the next check, ms. */
-  until: number | null
-  /** Why it is held back. */
-  because?: string
+  return { receiver, where: 'delivery', until: until === null ? null : iso(Number(until)) }
 }

@@ -102,17 +102,16 @@ export function notAvailableText({ notAvailable }: Pick<Account, 'notAvailable'>
 }
 
 /** Calls of one moment, never the most there were. Undefined: nothing was seen. */
-export function bucketText({ bucket }: Pick<Account, 'bucket'>): string | undefined {
-  if (bucket === null) return undefined
-  const { lastSeen: seen, refused } = bucket
+export function bucketText({ apiCalls }: Pick<AccountShape, 'apiCalls'>): string | undefined {
+  if (apiCalls === null) return undefined
+  const { lastSeen: seen, refused } = apiCalls
   const used =
-    seen === undefined
+    seen === null
       ? ''
-      : `${formatCount(seen.used)} of ${formatCount(seen.of)} in ${formatSpan(seen.intervalMs)} when last seen, `
+      : `${formatCount(seen.used)} of ${formatCount(seen.of)} in ${formatSpan(seen.perMs)} when last seen, `
   return `${used}${formatCount(refused)} refused since the poll before`
 }
 
-/** The same as the API has it. */
 export function bucketJson({ bucket }: Pick<Account, 'bucket'>): AccountShape['apiCalls'] {
   if (bucket === null) return null
   const { lastSeen: seen, refused } = bucket

@@ -121,7 +121,7 @@ const explain = (...args: string[]) =>
 test('an alert is explained by its reading, the rule that decides and where it stands, and what was sent', async () => {
   const { code, out } = await explain(String(FULL))
   const { series } = JSON.parse((await explain(String(FULL), '--json')).out)
-  const [{ id }] = series.find((one: { id: string }) => one.id === 'overall').transitions
+  const { id } = series.find((one: { id: string }) => one.id === 'overall').transitions[0].alert
   const alertId = id.slice(0, id.indexOf('-'))
   expect(code).toBe(0)
   expect(out).toBe(`account       1 full.example.com (active)
@@ -243,7 +243,7 @@ test('a limit that moved is no level that was entered, and waits for people thou
   expect(out).toMatch(/transition +2026-11-21 09:50 UTC limit changed at 5 %, pending\n/)
   const { series } = JSON.parse((await explain(String(MOVED), '--series', 'overall', '--json')).out)
   expect(series[0].transitions).toMatchObject([
-    { kind: 'limit-changed', transition: expect.stringMatching(/^\d+-\d+-\d+$/) },
+    { alert: { kind: 'limit-changed' }, transition: expect.stringMatching(/^\d+-\d+-\d+$/) },
   ])
 })
 

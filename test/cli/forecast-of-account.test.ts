@@ -54,9 +54,9 @@ async function liveAccount(hubId: number, clock: HandClock) {
 test('too little history is shown as what it is, in plain words', async () => {
   const { live, show } = await liveAccount(5, new HandClock())
   await live(3 * DAY, DAY / 4, () => 500)
-  expect((await show()).out).toMatch(/custom properties +500 +1,000 +50 +[234] of 7 days read/)
+  expect((await show()).out).toMatch(/Forecasts start after 7 days of data: [234] so far\./)
   await live(5 * DAY, DAY / 4, () => 500)
-  expect((await show()).out).not.toContain('days read')
+  expect((await show()).out).not.toContain('Forecasts start')
 })
 
 // Accounts are tended at different times of the day, and growth begins at any.

@@ -83,7 +83,7 @@ describe('accounts', () => {
         measuredAt: '2026-11-21T10:00:00.000Z',
         daysLeft: null,
         forecast: null,
-        forecastReason: 'no forecast was made in the last 3 days',
+        forecastReason: 'forecasts start after 7 days of data',
       },
       {
         id: 'type/0-1',
@@ -97,7 +97,7 @@ describe('accounts', () => {
         measuredAt: '2026-11-21T10:00:00.000Z',
         daysLeft: null,
         forecast: null,
-        forecastReason: 'no forecast was made in the last 3 days',
+        forecastReason: 'forecasts start after 7 days of data',
       },
     ])
     const pair = json.series.find(({ metric }: { metric: string }) => metric === 'associations.atLimit')
@@ -126,7 +126,12 @@ describe('accounts', () => {
         forecastReason: null,
         forecast: { ...pace, days: 13.3, earliest: 6.7, latest: 20 },
       },
-      { objectTypeId: '0-1', daysLeft: null, forecast: null, forecastReason: 'too little history: 3 of 7 days read' },
+      {
+        objectTypeId: '0-1',
+        daysLeft: null,
+        forecast: null,
+        forecastReason: 'forecasts start after 7 days of data: 3 so far',
+      },
       { metric: 'associations.atLimit', daysLeft: null, forecast: null, forecastReason: 'no limit to reach' },
       { metric: 'associations.nearLimit' },
       { metric: 'associations.fullest', daysLeft: null, forecast: null, forecastReason: 'no steady growth' },

@@ -530,9 +530,7 @@ test('the page of an account says once why no days left are shown', async () => 
   const { get, poll, clock } = await openAccount()
   await poll(4, readings(clock.now(), 10))
   const { text } = await get('/accounts/4')
-  expect(text.match(/No days left are shown: [^.]*\./g)).toEqual([
-    'No days left are shown: no forecast was made in the last 3 days.',
-  ])
+  expect(text.match(/Forecasts start [^.]*\./g)).toEqual(['Forecasts start after 7 days of data.'])
 })
 
 test('the page of an account that a missing scope keeps from being watched says so', async () => {

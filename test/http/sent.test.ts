@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import type { LoggedAttempt } from '../../src/delivery/deliveries.ts'
 import { notificationTable } from '../../src/http/pages/parts/notifications.ts'
 import { attemptsTable } from '../../src/operations/deliveries.ts'
-import type { Notification } from '../../src/views/notifications.ts'
+import type { NotificationShape } from '../../src/views/shapes/explanation.ts'
 import { anAlert } from '../alerts/an-alert.ts'
 
 const NOW = Date.parse('2026-11-21T10:00:00.000Z')
@@ -23,8 +23,15 @@ function attempt(more: Partial<LoggedAttempt>): LoggedAttempt {
   }
 }
 
-function notification(more: Partial<Notification>): Notification {
-  const known = { ref: '1-1', at: NOW, field: 'overall', alert: anAlert(), why: '', waiting: [], attempts: [] }
+function notification(more: Partial<NotificationShape>): NotificationShape {
+  const known = {
+    transition: '1-1',
+    at: new Date(NOW).toISOString(),
+    alert: anAlert(),
+    why: '',
+    waiting: [],
+    attempts: [],
+  }
   return { ...known, fate: 'pending', ...more }
 }
 
@@ -49,7 +56,7 @@ test('each receiver of a notification has one line, with its last attempt and th
     attempt({ id: 'd2', receiver: 'ops-mail', outcome: 'delivered', reason: '', nextAt: null }),
     attempt({ attempt: 2 }),
   ]
-  const waiting = [{ receiver: 'ops-hook', where: 'delivery' as const, until: NOW + 111_000 }]
+  const waiting = [{ receiver: 'ops-hook', where: 'delivery' as const, until: new Date(NOW + 111_000).toISOString() }]
   const table = notificationTable([notification({ attempts, waiting })], NOW).toString()
   expect(table).toMatch(
     /<summary>ops-hook: failed <time[^>]*>1 min ago<\/time>, next attempt <time[^>]*>in 111 s<\/time>/,

@@ -17,7 +17,7 @@ test.each([
   [REFUSED, '1 refused since the poll before'],
   [NOTHING, undefined],
 ])('what is left of the bucket, for people', (account, text) => {
-  expect(bucketText(account)).toBe(text)
+  expect(bucketText({ apiCalls: bucketJson(account) })).toBe(text)
 })
 
 test('and for other programs', () => {
@@ -38,6 +38,9 @@ test.each<[string, Rule[], Record<string, string>, string[]]>([
   ['an alert that is open', [], { bucket: '["warning"]' }, ['bucket']],
 ])('its series is there for %s', (_, rules, states, ids) => {
   const found = withBucketSeries([], SEEN, { rules, states }, NOW)
-  expect(found.map(({ id }) => id)).toEqual(ids)
-  expect(found).toMatchObject(ids.map(() => ({ metric: 'api.bucket', usage: 12, limit: 110, measuredAt: NOW })))
+  const measuredAt = new Date(NOW).toISOString()
+  expect(found.map(({ shown }) => shown.id)).toEqual(ids)
+  expect(found.map(({ shown }) => shown)).toMatchObject(
+    ids.map(() => ({ metric: 'api.bucket', usage: 12, limit: 110, measuredAt })),
+  )
 })

@@ -10,8 +10,6 @@ export interface Outlook {
   forecast: (Forecast & DaysLeft) | null
   /** Why there is no forecast; null where there is one. */
   forecastReason: string | null
-  /** In the place of days left, where too little was read: `3 of 7 days read`. */
-  daysRead?: string
 }
 
 /** Outlook of a series, from its present value and the account's last forecast. */
@@ -28,11 +26,11 @@ export function outlookOf(
     return { daysLeft: left.days, forecast: { ...pace, ...left }, forecastReason: null }
   }
   const points = limit === null ? undefined : forecasts?.tooFew[id]
-  const daysRead = points === undefined ? undefined : `${points} of ${ENOUGH_POINTS} days read`
   let unknown: string | undefined
   if (limit === null) unknown = REASONS['no-limit']
+  else if (stored === undefined) unknown = `forecasts start after ${ENOUGH_POINTS} days of data`
   else if (forecasts === undefined) unknown = 'no forecast was made in the last 3 days'
-  else if (daysRead !== undefined) unknown = `too little history: ${daysRead}`
+  else if (points !== undefined) unknown = `forecasts start after ${ENOUGH_POINTS} days of data: ${points} so far`
   if (typeof left === 'object') {
     return { daysLeft: left.days, forecast: null, forecastReason: unknown ?? REASONS['no-growth'] }
   }
@@ -40,7 +38,6 @@ export function outlookOf(
     daysLeft: unknown === undefined ? null : undefined,
     forecast: null,
     forecastReason: unknown ?? REASONS[left],
-    ...(daysRead === undefined ? {} : { daysRead }),
   }
 }
 

@@ -1,23 +1,17 @@
 import type { AccountName } from '../../accounts/match-account.ts'
 import { readableState } from '../../alerts/alert-state.ts'
+import type { ForecastSeries } from '../../alerts/evaluation/conditions.ts'
 import { type Evaluation, evaluate } from '../../alerts/evaluation/evaluate.ts'
 import { type Level, levelOf, type Rule, ruleFor } from '../../alerts/evaluation/rules.ts'
 import type { CurrentSeries } from '../account-view.ts'
+import type { PlannedAccountShape } from '../shapes/thresholds.ts'
 import type { RuleSet } from '../view-deps.ts'
 
-/** Levels that a series can stand at by one set of rules. `off`: no rule watches it. */
-export type PlannedLevel = 'ok' | 'warning' | 'critical' | 'unknown' | 'off'
-
-/** Change of a series at its next poll. */
-export type PlannedMove = 'critical' | 'warning' | 'eases' | 'recovers' | 'unwatched' | 'unknown'
-
 /** A series that would stand at another level by the new rules. */
-export interface LevelChange {
-  move: PlannedMove
-  series: CurrentSeries
-  before: { level: PlannedLevel; rule: string | null }
-  after: { level: PlannedLevel; rule: string | null; threshold: Level | null }
-}
+export type LevelChange = PlannedAccountShape['changes'][number]
+/** Change of a series at its next poll. */
+export type PlannedMove = LevelChange['move']
+type PlannedLevel = LevelChange['after']['level']
 
 export interface AccountChanges {
   changes: LevelChange[]
@@ -39,18 +33,18 @@ export interface StoredSeries extends AccountName {
  */
 export function levelChanges(old: RuleSet, planned: RuleSet, account: StoredSeries, now: number): AccountChanges {
   const found: AccountChanges = { changes: [], watched: { before: 0, after: 0 } }
-  for (const series of account.series) {
-    const before = levelBy(old, account, series, now)
-    const after = levelBy(planned, account, series, now)
+  for (const { shown, judged } of account.series) {
+    const before = levelBy(old, account, judged, now)
+    const after = levelBy(planned, account, judged, now)
     if (before.level !== 'off') found.watched.before++
     if (after.level !== 'off') found.watched.after++
     const move = moveBetween(before.level, after.level)
-    if (move !== undefined) found.changes.push({ move, series, before: withoutThreshold(before), after })
+    if (move !== undefined) found.changes.push({ ...shown, move, before: withoutThreshold(before), after })
   }
   return found
 }
 
-function levelBy(rules: RuleSet, account: StoredSeries, series: CurrentSeries, now: number): LevelChange['after'] {
+function levelBy(rules: RuleSet, account: StoredSeries, series: ForecastSeries, now: number): LevelChange['after'] {
   const rule = ruleFor(rules.rules, account, series)
   const stored = account.states[series.id]
   const before = stored === undefined ? undefined : readableState(stored)
@@ -66,7 +60,7 @@ function plannedLevel({ verdict, state }: Evaluation): PlannedLevel {
   return verdict === 'pending' ? 'ok' : verdict
 }
 
-function conditionsOf(rule: Rule, level: PlannedLevel, series: CurrentSeries): Level | null {
+function conditionsOf(rule: Rule, level: PlannedLevel, series: ForecastSeries): Level | null {
   return level === 'warning' || level === 'critical' ? (levelOf(rule, level, series) ?? null) : null
 }
 

@@ -3,6 +3,7 @@ import { inBatches, LIVE_STATES, liveHubIds } from '../../accounts/registry.ts'
 import { storedStates } from '../../alerts/open-alerts.ts'
 import { readForecasts, readReadings } from '../../limits/history/stored-readings.ts'
 import { type CurrentSeries, currentSeries } from '../account-view.ts'
+import type { PlannedAccountShape } from '../shapes/thresholds.ts'
 import type { RuleSet, ViewDeps } from '../view-deps.ts'
 import { type LevelChange, levelChanges, type PlannedMove } from './level-changes.ts'
 
@@ -12,11 +13,6 @@ export interface PlanRequest {
   /** In force, and the ones that may come. */
   old: RuleSet
   planned: RuleSet
-}
-
-/** Effect of the new rules on an account. */
-export interface AccountPlan extends AccountName {
-  changes: LevelChange[]
 }
 
 export interface PlanSummary {
@@ -37,7 +33,7 @@ export async function* planChanges(
   deps: Sources,
   request: PlanRequest,
   onLooked: (accounts: number) => void,
-): AsyncGenerator<AccountPlan, PlanSummary> {
+): AsyncGenerator<PlannedAccountShape, PlanSummary> {
   const plan = new Plan(request, deps.clock.now())
   for await (const hubIds of inBatches(liveHubIds(deps), BATCH)) {
     for (const read of await Promise.all(hubIds.map((hubId) => readStored(deps, hubId)))) {
@@ -91,7 +87,7 @@ class Plan {
     return this.#accounts.looked
   }
 
-  add({ hubId, hubDomain, series, states }: Stored): AccountPlan {
+  add({ hubId, hubDomain, series, states }: Stored): PlannedAccountShape {
     const account = { hubId, hubDomain }
     this.#accounts.looked++
     if (series === undefined) this.#accounts.neverRead++

@@ -105,7 +105,7 @@ export const ListedAccountShape = shape('ListedAccount', 'One account of a list.
 export type ListedAccountShape = z.infer<typeof ListedAccountShape>
 
 export const StoryEventShape = shape('StoryEvent', "One thing in an account's life.", {
-  at: momentOrNull('When it happened, or will.'),
+  at: isoMoment('When it happened, or will.'),
   event: text('The event, for people.'),
   detail: outsideText('More about it.').exactOptional(),
 })

@@ -1,8 +1,8 @@
 import * as z from 'zod'
-import { count, momentOrNull, outsideText, shape, text } from './words.ts'
+import { count, isoMoment, momentOrNull, outsideText, shape, text } from './words.ts'
 
 export const AttemptShape = shape('Attempt', 'One attempt to deliver one message.', {
-  at: momentOrNull('When it was made.'),
+  at: isoMoment('When it was made.'),
   id: text('Of the delivery, the same on each attempt.'),
   receiver: text('Where to.'),
   type: text('Of the message.').meta({ examples: ['alert.firing'] }),

@@ -1,16 +1,13 @@
 import * as z from 'zod'
-import { AcknowledgementShape, alertKind, alertReason, BecauseShape, fate } from './alert.ts'
+import { AcknowledgementShape, AlertShape, alertKind, BecauseShape, fate } from './alert.ts'
 import { AttemptShape } from './delivery.ts'
 import { SeriesShape } from './series.ts'
-import { AccountNameShape, isoMoment, level, momentOrNull, outsideText, shape, text } from './words.ts'
+import { AccountNameShape, isoMoment, momentOrNull, outsideText, shape, text } from './words.ts'
 
-const ToldShape = shape('Notification', 'A transition with each attempt to deliver it.', {
+export const NotificationShape = shape('Notification', 'A transition with each attempt to deliver it.', {
   transition: text('Its partition and its place in the log there.'),
-  at: isoMoment('When it was committed.').nullable(),
-  id: text('Of the transition, the same on every copy that is sent.'),
-  kind: alertKind,
-  level,
-  reason: alertReason,
+  at: isoMoment('When it was committed.'),
+  alert: AlertShape,
   fate,
   why: outsideText('Why it ended; empty where there is no reason.'),
   waiting: z
@@ -25,6 +22,7 @@ const ToldShape = shape('Notification', 'A transition with each attempt to deliv
     .describe('Receivers that still wait for it, and where.'),
   attempts: z.array(AttemptShape).describe('To deliver it.'),
 })
+export type NotificationShape = z.infer<typeof NotificationShape>
 
 const ExplainedAlert = {
   field: text("The series' id, `token` or `poll`."),
@@ -37,7 +35,10 @@ const ExplainedAlert = {
   since: momentOrNull('When the alert opened.'),
   why: outsideText('Why it is so, for people.'),
   acknowledged: AcknowledgementShape.nullable().describe('Null: no operator acknowledged it.'),
-  transitions: z.array(ToldShape).describe('Newest first.'),
+  repeatsAt: momentOrNull(
+    'When it is sent again at the soonest if nothing changes; null: no alert is open, or it never repeats.',
+  ),
+  transitions: z.array(NotificationShape).describe('Newest first.'),
 }
 
 const RulePlace = {
@@ -55,12 +56,14 @@ export const ExplainedAlertShape = shape(
 )
 export type ExplainedAlertShape = z.infer<typeof ExplainedAlertShape>
 
-const ExplainedSeriesShape = shape('ExplainedSeries', 'A series, and why its alerts were sent, or were not.', {
+export const ExplainedSeriesShape = shape('ExplainedSeries', 'A series, and why its alerts were sent, or were not.', {
   ...SeriesShape.shape,
   ...ExplainedAlert,
   because: BecauseShape,
   rule: z.object(RulePlace).nullable().describe('The rule that decides; null: none is about it.'),
 })
+export type ExplainedSeriesShape = z.infer<typeof ExplainedSeriesShape>
+export type RulePlaceShape = NonNullable<ExplainedSeriesShape['rule']>
 
 export const ExplanationShape = shape('Explanation', 'Why alerts of an account were sent, or were not.', {
   ...AccountNameShape,

@@ -97,7 +97,10 @@ test('what an account is notified of names where its alert waits: the group of t
   await one.look(NOW)
   const { store, keys, deliveries } = one
   const [found] = await readNotifications({ store, keys, deliveries }, 1)
-  expect(found).toMatchObject({ fate: 'pending', waiting: [{ receiver: 'mail', where: 'group', until: NOW + WAIT }] })
+  expect(found).toMatchObject({
+    fate: 'pending',
+    waiting: [{ receiver: 'mail', where: 'group', until: new Date(NOW + WAIT).toISOString() }],
+  })
 })
 
 test('a mass is not asked for in Redis one by one', async () => {

@@ -39,12 +39,12 @@ describe('the outlook of a series', () => {
 
   test('is not known with too little history, no limit, or no forecast of these days', () => {
     expect(outlookOf(series(900, 1_000, 'type/0-1'), told(), NOW)).toEqual({
-      ...none(undefined, 'too little history: 3 of 7 days read'),
-      daysRead: '3 of 7 days read',
+      ...none(undefined, 'forecasts start after 7 days of data: 3 so far'),
     })
     expect(outlookOf(series(900, null), told(), NOW)).toEqual(none(undefined, 'no limit to reach'))
+    const never = none(undefined, 'forecasts start after 7 days of data')
+    expect(outlookOf(series(900), undefined, NOW)).toEqual(never)
     const missing = none(undefined, 'no forecast was made in the last 3 days')
-    expect(outlookOf(series(900), undefined, NOW)).toEqual(missing)
     expect(outlookOf(series(900), told({ at: NOW - 3 * DAY - 1 }), NOW)).toEqual(missing)
     expect(outlookOf(series(900), told({ at: NOW - 3 * DAY }), NOW).daysLeft).toBe(10)
   })

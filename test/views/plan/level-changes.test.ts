@@ -27,9 +27,10 @@ function rulesWith(warning: number, critical: number, recoverBelow = 3): RuleSet
 }
 
 function typeAt(n: number, usage: number): CurrentSeries {
-  const outlook = { daysLeft: null, forecast: null, forecastReason: null }
   const name = { id: `type/2-${n}`, metric: 'customProperties.objectType' as const, objectTypeId: `2-${n}` }
-  return { ...name, usage, limit: 100, percent: usage, measuredAt: NOW, ...outlook }
+  const judged = { ...name, usage, limit: 100, percent: usage, daysLeft: null }
+  const shown = { ...judged, measuredAt: new Date(NOW).toISOString(), forecast: null, forecastReason: null }
+  return { shown, judged }
 }
 
 const levels = fc.tuple(fc.integer({ min: 2, max: 60 }), fc.integer({ min: 61, max: 100 }))

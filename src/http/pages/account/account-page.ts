@@ -7,11 +7,12 @@ import { cleanText } from '../../../text/clean-text.ts'
 import { countOf, formatCount, formatSpan, keepUnits } from '../../../text/format-number.ts'
 import { type Html, html } from '../../../text/html.ts'
 import { crmSite } from '../../../text/provider-site.ts'
-import { type AccountView, driftText, nextPollBecause, readAccountView } from '../../../views/account-view.ts'
-import type { ExplainedAlert } from '../../../views/explain-account.ts'
+import { driftText, readAccountView } from '../../../views/account-view.ts'
 import { explainView } from '../../../views/explanation.ts'
 import { isLeaving, needsReconnect } from '../../../views/judge-account.ts'
 import { bucketText } from '../../../views/poll-texts.ts'
+import type { AccountDetailsShape } from '../../../views/shapes/account.ts'
+import type { ExplainedAlertShape } from '../../../views/shapes/explanation.ts'
 import { formTokenField, tokenOfWriter } from '../../access/forms.ts'
 import { unknownAccount } from '../../problem.ts'
 import { check, hubIdOf, oneOf } from '../../query.ts'
@@ -47,11 +48,9 @@ export async function readAccountPage(deps: WebDeps, hubId: number, range?: Rang
   const history = found === 'unreadable' ? undefined : found
   const explained = await explainView(deps, view, MOST_TOLD)
   const { freshnessMs } = deps.coverage.settings
-  return {
-    view,
-    explained,
-    all: accountSeries(deps.explain, explained, { history, range, freshnessMs }, deps.clock.now()),
-  }
+  const asked = { history, range, freshnessMs }
+  const all = accountSeries(deps.explain, view.account, explained.series, asked, deps.clock.now())
+  return { account: view.details, hublet: view.account.hublet, explained, all }
 }
 
 /** The same of the account that a request is about. */
@@ -65,30 +64,27 @@ export async function readAskedAccount(deps: WebDeps, request: FastifyRequest, r
 /** One account but for its tokens: its state, its actions, how its limits moved; then everything else, folded. */
 export async function showAccountPage(deps: WebDeps, request: FastifyRequest): Promise<OperatorPage> {
   const { range } = check(RANGE, request.query)
-  const { view, explained, all } = await readAskedAccount(deps, request, range)
-  const { account } = view
+  const { account, hublet, explained, all } = await readAskedAccount(deps, request, range)
   const token = isLeaving(account) ? undefined : tokenOfWriter(request)
   const { freshnessMs } = deps.coverage.settings
   const connectAgain =
     token === undefined
       ? html`<a class="button" href="/install">Connect it again</a>`
       : reconnectField(deps, account.hubId, request)
-  const body = html`<div data-live="account">${verdictPart(view, connectAgain)}
-${facts(view, all.now)}</div>
-${actions(deps, account, token, request)}
-${seriesPart(view, all, { mayWrite: token !== undefined, freshnessMs })}
+  const body = html`<div data-live="account">${verdictPart(account, connectAgain)}
+${facts(account, all.now)}</div>
+${actions(deps, { ...account, hublet }, token, request)}
+${seriesPart(account, all, { mayWrite: token !== undefined, freshnessMs })}
 ${charts(all)}
 ${recordsPart(all)}
-${notifications([...explained.own, ...explained.series], all.now)}
-${history(view, all)}
-${connection(view, token, all.now)}`
+${notifications([...explained.alerts, ...explained.series], all.now)}
+${history(account, all)}
+${connection(account, token, all.now)}`
   return { at: '/accounts', title: accountTitle(account), body }
 }
 
-function facts(view: AccountView, now: number): Html {
-  const { hubId, nextPollAt } = view.account
-  const because = nextPollBecause(view)
-  const why = because === null ? '' : `: ${keepUnits(because)}`
+function facts({ hubId, nextPollAt, nextPollBecause }: AccountDetailsShape, now: number): Html {
+  const why = nextPollBecause === null ? '' : `: ${keepUnits(nextPollBecause)}`
   const next = nextPollAt === null ? undefined : html` · Next poll ${when(nextPollAt, now)}${why}`
   return html`<p class="soft">Hub id ${hubId}${next}</p>`
 }
@@ -99,7 +95,7 @@ function facts(view: AccountView, now: number): Html {
  */
 function actions(
   deps: WebDeps,
-  account: AccountView['account'],
+  account: AccountDetailsShape & { hublet: string | undefined },
   token: string | undefined,
   request: FastifyRequest,
 ): Html {
@@ -142,9 +138,9 @@ ${drawn.length <= FIRST_CHARTS ? undefined : html`<details><summary>${countOf(dr
 const MOST_NOTIFIED = 20
 
 /** Notifications about an account, or one series, newest first, with their outcomes. */
-export function notifications(explained: readonly ExplainedAlert[], now: number): Html {
+export function notifications(explained: readonly ExplainedAlertShape[], now: number): Html {
   const all = explained.flatMap(({ subject, transitions }) => transitions.map((one) => ({ ...one, subject })))
-  const newest = all.toSorted((a, b) => b.at - a.at).slice(0, MOST_NOTIFIED)
+  const newest = all.toSorted((a, b) => b.at.localeCompare(a.at)).slice(0, MOST_NOTIFIED)
   return html`<details id="notifications"><summary>Notifications (${newest.length})</summary>
 ${notificationTable(newest, now)}</details>`
 }
@@ -153,7 +149,7 @@ const MOST_CHANGES = 30
 const WEEK_MS = 7 * 86_400_000
 
 /** Events of the account, and changes that its polls found in the last week, newest first. */
-function history({ story }: AccountView, all: AccountSeries): Html {
+function history({ story }: AccountDetailsShape, all: AccountSeries): Html {
   const rows = [
     ...story.map(({ at, event, detail }) => ({
       at: Date.parse(at),
@@ -195,10 +191,11 @@ function amount(value: Value | undefined, absent: string): string {
 }
 
 /** The person who connected the account, the scopes, and the life of its tokens: never a token. */
-function connection({ account, scopes }: AccountView, formToken: string | undefined, now: number): Html {
-  const { token, tokenServedAt, tokenServedTo, user, connectedAt, nextRefreshAt, polledAt, state } = account
-  const { obtainedAt, expiresAt, driftMs } = token
+function connection(account: AccountDetailsShape, formToken: string | undefined, now: number): Html {
+  const { token, scopes, tokenServedAt, tokenServedTo, user, connectedAt, polledAt, state } = account
+  const { obtainedAt, expiresAt, nextRefreshAt, driftMs } = token
   const apiCalls = bucketText(account)
+  const lives = obtainedAt === null || expiresAt === null ? undefined : Date.parse(expiresAt) - Date.parse(obtainedAt)
   return html`<details id="connection"><summary>Connection and tokens</summary>
 ${factList([
   ['Installed by', user === null || user === '' ? undefined : html`${cleanText(user, 120)}`],
@@ -213,7 +210,7 @@ ${factList([
   ['Token expires', expiresAt === null || state === 'uninstalled' ? undefined : when(expiresAt, now)],
   ['Next refresh', nextRefreshAt === null ? undefined : when(nextRefreshAt, now)],
   ['Token obtained', obtainedAt === null ? html`with its first refresh` : when(obtainedAt, now)],
-  ['Life', obtainedAt === null || expiresAt === null ? undefined : html`${formatSpan(expiresAt - obtainedAt)}`],
+  ['Life', lives === undefined ? undefined : formatSpan(lives)],
   ["Provider's clock", driftMs === null ? undefined : html`${driftText(driftMs)}`],
   [
     'Token last served',
@@ -224,7 +221,7 @@ ${formToken === undefined ? undefined : contactForm(account, formToken)}</detail
 }
 
 /** The address for messages of a receiver with `to: account`; an empty field removes it. */
-function contactForm({ hubId, contact }: AccountView['account'], token: string): Html {
+function contactForm({ hubId, contact }: AccountDetailsShape, token: string): Html {
   return html`<form method="post" action="/accounts/${hubId}/contact" class="search">${formTokenField(token)}
 <label>Contact <input type="email" name="contact" maxlength="254" autocomplete="off" value="${contact ?? ''}" placeholder="ada@example.com"></label> <button class="second">Save contact</button></form>`
 }

@@ -9,8 +9,8 @@ import { parseSeriesId, seriesId } from '../../../limits/series.ts'
 import { zoneName } from '../../../text/format-time.ts'
 import { type Html, html } from '../../../text/html.ts'
 import { readUntil } from '../../../views/account-history.ts'
-import type { CurrentSeries } from '../../../views/account-view.ts'
-import type { AccountExplanation, ExplainedSeries } from '../../../views/explain-account.ts'
+import type { PlannedAccount } from '../../../views/judge-account.ts'
+import type { ExplainedSeriesShape } from '../../../views/shapes/explanation.ts'
 import type { RuleSet } from '../../../views/view-deps.ts'
 import { chart, sparkline } from './chart.ts'
 import { gapsOf, type Point, pointsOf } from './points.ts'
@@ -63,10 +63,8 @@ export interface ShownSeries {
   /** In people's words. */
   title: string
   name: SeriesName
-  /** Undefined for one that is no longer reported. */
-  current: CurrentSeries | undefined
-  /** The state of its alert, and the reason. */
-  explained: ExplainedSeries | undefined
+  /** The last reading, with the state of its alert and the reason; undefined for one that is no longer reported. */
+  current: ExplainedSeriesShape | undefined
   /** Level of its open alert. */
   level: AlertLevel | undefined
 }
@@ -82,7 +80,8 @@ interface SeriesAsked {
 
 export function accountSeries(
   { rules }: Pick<RuleSet, 'rules'>,
-  { account, series: explained }: Pick<AccountExplanation, 'account' | 'series'>,
+  account: PlannedAccount,
+  explained: readonly ExplainedSeriesShape[],
   { history, range: asked, freshnessMs }: SeriesAsked,
   now: number,
 ): AccountSeries {
@@ -93,9 +92,8 @@ export function accountSeries(
   const unread = isUnread ? [{ from: polledAt, to: Number.POSITIVE_INFINITY }] : []
   const gaps = [...gapsOf(timeline), ...unread]
   const current = explained.map((one): ShownSeries => {
-    const { series, state } = one
-    const level = state === 'warning' || state === 'critical' ? state : undefined
-    return { id: series.id, title: seriesName(series), name: series, current: series, explained: one, level }
+    const level = one.state === 'warning' || one.state === 'critical' ? one.state : undefined
+    return { id: one.id, title: seriesName(one), name: one, current: one, level }
   })
   return {
     hubId: account.hubId,
@@ -120,7 +118,7 @@ export function accountSeries(
 function past(timeline: Timeline, id: string): ShownSeries | undefined {
   const name = timeline.series.has(id) ? parseSeriesId(id) : undefined
   if (name === undefined) return undefined
-  return { id, title: seriesName(name), name, current: undefined, explained: undefined, level: undefined }
+  return { id, title: seriesName(name), name, current: undefined, level: undefined }
 }
 
 /** The unit that usage of a series counts. */

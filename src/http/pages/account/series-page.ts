@@ -3,7 +3,7 @@ import * as z from 'zod'
 import { cleanText } from '../../../text/clean-text.ts'
 import { daysLeftText } from '../../../text/format-number.ts'
 import { type Html, html } from '../../../text/html.ts'
-import type { ExplainedSeries } from '../../../views/explain-account.ts'
+import type { ExplainedSeriesShape } from '../../../views/shapes/explanation.ts'
 import { Problem } from '../../problem.ts'
 import { check } from '../../query.ts'
 import type { WebDeps } from '../../web-deps.ts'
@@ -17,24 +17,23 @@ import { ruleText, stateOf } from './series-table.ts'
 /** One series: how it moved, its state with the reason, its notifications. */
 export async function showSeries(deps: WebDeps, request: FastifyRequest): Promise<OperatorPage> {
   const { range: asked, id } = check(SERIES, request.query)
-  const { view, all } = await readAskedAccount(deps, request, asked)
+  const { account, all } = await readAskedAccount(deps, request, asked)
   const series = all.find(id)
   if (series === undefined) throw new Problem(404, 'The account has no such series.')
   const { hubId, now, range } = all
-  const { explained, level, title } = series
-  const body = html`<p><a href="/accounts/${hubId}?range=${range}">${accountTitle(view.account)}</a></p>
-${explained === undefined ? html`<p>It is no longer reported.</p>` : facts(explained, level, now)}
+  const { current, level, title } = series
+  const body = html`<p><a href="/accounts/${hubId}?range=${range}">${accountTitle(account)}</a></p>
+${current === undefined ? html`<p>It is no longer reported.</p>` : facts(current, level, now)}
 ${rangeChoice(all, (one) => seriesPath({ hubId, range: one }, series.id))}
 ${seriesChart(all, series, 240)}
-${explained === undefined ? undefined : notifications([explained], now)}`
+${current === undefined ? undefined : notifications([current], now)}`
   return { at: '/accounts', title, body }
 }
 
 const SERIES = RANGE.extend({ id: z.string('must be given once') })
 
-function facts(about: ExplainedSeries, level: ShownSeries['level'], now: number): Html {
-  const { series, state, since, why, rule } = about
-  const { forecast, forecastReason } = series
+function facts(series: ExplainedSeriesShape, level: ShownSeries['level'], now: number): Html {
+  const { state, since, why, rule, forecast, forecastReason } = series
   const days = forecast === null ? '' : ` ${daysLeftText(forecast.days, forecast)}`
   return factList([
     ['State', html`${stateOf(state)}${since === null ? undefined : html`, the alert opened ${when(since, now)}`}`],

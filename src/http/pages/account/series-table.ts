@@ -2,8 +2,10 @@ import { countsRecords } from '../../../alerts/series-name.ts'
 import { cleanText } from '../../../text/clean-text.ts'
 import { countOf, formatCount, formatDaysLeft } from '../../../text/format-number.ts'
 import { type Html, html } from '../../../text/html.ts'
-import type { AccountView, CurrentSeries } from '../../../views/account-view.ts'
-import { type ExplainedAlert, type RulePlace, ruleLineText } from '../../../views/explain-account.ts'
+import { noForecastText } from '../../../views/account-view.ts'
+import { ruleLineText } from '../../../views/explain-account.ts'
+import type { AccountDetailsShape } from '../../../views/shapes/account.ts'
+import type { ExplainedAlertShape, RulePlaceShape } from '../../../views/shapes/explanation.ts'
 import { isHandled } from '../../../views/silenced.ts'
 import { alertPath } from '../parts/alert-links.ts'
 import { alertActions, alertTable } from '../parts/alert-lists.ts'
@@ -24,37 +26,38 @@ const LEAST = 3
 /** Most rows of the page: the API has the others. */
 const MOST = 300
 
-type Open = AccountView['alerts'][number]
+type Open = AccountDetailsShape['alerts'][number]
 
 /** A series with the content of its row. */
 interface Row extends ShownSeries {
   open: Open | undefined
-  state: ExplainedAlert['state'] | undefined
+  state: ExplainedAlertShape['state'] | undefined
   /** Read too long ago to be relied on. */
   isOld: boolean
 }
 
 /** Every series, those that are well folded; alerts that are about the account itself are no limits, and come before. */
 export function seriesPart(
-  { alerts }: AccountView,
+  { alerts }: AccountDetailsShape,
   all: AccountSeries,
   { mayWrite, freshnessMs }: { mayWrite: boolean; freshnessMs: number },
 ): Html {
   const own = alerts.filter(({ series }) => series === undefined)
   const open = new Map(alerts.map((alert) => [alert.field, alert]))
   const found = nearestFirst(all.current).map((one): Row => {
-    const { id, current, explained } = one
-    const isOld = current?.measuredAt == null || all.now - current.measuredAt > freshnessMs
-    return { ...one, open: open.get(id), state: explained?.state, isOld }
+    const { id, current } = one
+    const isOld = !(all.now - Date.parse(current?.measuredAt ?? '') <= freshnessMs)
+    return { ...one, open: open.get(id), state: current?.state, isOld }
   })
   const [notable, others] = [found.filter(isNotable), found.filter((one) => !isNotable(one))]
+  const noForecast = noForecastText(found.flatMap(({ current }) => current ?? []))
   const isKnown = ({ open: alert }: Row) => Number(alert !== undefined && isHandled(alert))
   const rows = [...notable.toSorted((a, b) => isKnown(a) - isKnown(b)), ...others]
   const count = Math.max(LEAST, Math.min(notable.length, AT_ONCE))
   const [first, folded] = [rows.slice(0, count), rows.slice(count, MOST)]
   return html`<div id="alerts">${own.length === 0 ? undefined : html`<section><h2>Alerts about tokens and polls</h2>${alertTable(own, all.now, { mayWrite })}</section>`}
 <section><h2>Limits</h2>
-${found.length === 0 ? nothing('Not read yet.') : html`${noDaysLeft(found)}${seriesTable(first, all, mayWrite)}`}
+${found.length === 0 ? nothing('Not read yet.') : html`${noForecast === undefined ? undefined : html`<p class="soft">${noForecast}</p>`}${seriesTable(first, all, mayWrite)}`}
 ${folded.length === 0 ? undefined : html`<details><summary>${foldedText(folded)}</summary>${seriesTable(folded, all, mayWrite)}</details>`}
 ${found.length > MOST ? html`<p class="soft">${countOf(found.length - MOST, 'more series', 'more series')} in the API.</p>` : undefined}
 </section></div>`
@@ -95,18 +98,10 @@ function used({ current, level, name }: ShownSeries): Html {
   return fullness(current, level)
 }
 
-/** When it reaches its limit, or how much more must be read before that can be known. */
-function daysLeft(current: CurrentSeries | undefined): Html {
-  if (current?.daysRead !== undefined) return html`<span class="soft">${current.daysRead}</span>`
+/** When it reaches its limit. */
+function daysLeft(current: ShownSeries['current']): Html {
   const { forecast } = current ?? {}
   return forecast == null ? NONE : html`${formatDaysLeft(forecast.days, forecast)}`
-}
-
-/** The reason why the whole table has no days left, shown once, from its first series with a limit. */
-function noDaysLeft(rows: readonly ShownSeries[]): Html | undefined {
-  if (rows.some(({ current }) => current?.forecast != null)) return undefined
-  const reason = rows.find(({ current }) => current?.limit != null)?.current?.forecastReason
-  return reason == null ? undefined : html`<p class="soft">No days left are shown: ${reason}.</p>`
 }
 
 /**
@@ -123,7 +118,7 @@ function alertOf({ state, open, isOld, current }: Row, now: number): Html {
   return html`<a href="${alertPath(open)}">${isHeld ? badge('off', STATE_WORDS[state]) : stateOf(state)}</a> ${isHeld ? held : when(since, now)}${age}`
 }
 
-const LOOK: Readonly<Record<ExplainedAlert['state'], string>> = {
+const LOOK: Readonly<Record<ExplainedAlertShape['state'], string>> = {
   critical: 'critical',
   warning: 'warning',
   pending: 'warning',
@@ -132,7 +127,7 @@ const LOOK: Readonly<Record<ExplainedAlert['state'], string>> = {
   unknown: 'off',
   off: 'off',
 }
-const STATE_WORDS: Readonly<Record<ExplainedAlert['state'], string>> = {
+const STATE_WORDS: Readonly<Record<ExplainedAlertShape['state'], string>> = {
   critical: 'critical',
   warning: 'warning',
   pending: 'pending',
@@ -143,13 +138,13 @@ const STATE_WORDS: Readonly<Record<ExplainedAlert['state'], string>> = {
 }
 
 /** Nothing that is old or not watched is called well. */
-export function stateOf(state: ExplainedAlert['state'], isPast = false): Html {
+export function stateOf(state: ExplainedAlertShape['state'], isPast = false): Html {
   if (state === 'off') return html`<span class="soft">${STATE_WORDS.off}</span>`
   return badge(isPast && state === 'ok' ? 'off' : LOOK[state], STATE_WORDS[state])
 }
 
 /** A rule by its name, and where it is in the config. */
-export function ruleText(rule: RulePlace | null): Html {
+export function ruleText(rule: RulePlaceShape | null): Html {
   return rule === null
     ? html`<span class="soft">none</span>`
     : html`${rule.title} <span class="soft">${ruleLineText(rule)}</span>`

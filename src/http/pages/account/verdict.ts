@@ -1,8 +1,7 @@
 import { keepUnits } from '../../../text/format-number.ts'
 import { type Html, html } from '../../../text/html.ts'
-import type { AccountView } from '../../../views/account-view.ts'
 import { needsReconnect } from '../../../views/judge-account.ts'
-import type { VerdictLevel } from '../../../views/shapes/account.ts'
+import type { AccountDetailsShape, VerdictLevel } from '../../../views/shapes/account.ts'
 import { isHandled, worstAlert } from '../../../views/silenced.ts'
 import { alertPath } from '../parts/alert-links.ts'
 import { stateBadge } from '../parts/cells.ts'
@@ -26,7 +25,8 @@ const LOOK: Readonly<Record<VerdictLevel, string>> = {
 }
 
 /** How an account is, a line for each finding; `reconnect` is offered where that helps. */
-export function verdictPart({ account, verdict, alerts }: AccountView, reconnect: Html): Html {
+export function verdictPart(account: AccountDetailsShape, reconnect: Html): Html {
+  const { alerts, verdict } = account
   const { level, findings } = verdict
   const worst = worstAlert(alerts.filter((alert) => !isHandled(alert)))
   const path = worst === undefined ? undefined : html` <a href="${alertPath(worst)}">Open the worst alert</a>`

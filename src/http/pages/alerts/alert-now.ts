@@ -2,11 +2,12 @@ import type { Alert } from '../../../alerts/alert.ts'
 import { openAlertMessages, readAlertedAccounts } from '../../../alerts/open-alert-message.ts'
 import type { OpenState } from '../../../alerts/open-alerts.ts'
 import { defined } from '../../../runtime/defined.ts'
+import type { NotificationShape } from '../../../views/shapes/explanation.ts'
 import type { WebDeps } from '../../web-deps.ts'
 
 interface Known {
   /** Newest transition of the alert, where the log still has it. */
-  last: Alert | undefined
+  last: Pick<NotificationShape['alert'], 'message' | 'previous' | 'records' | 'measuredAt'> | undefined
   /** Records behind its series, as last read. */
   records: Alert['records'] | undefined
 }

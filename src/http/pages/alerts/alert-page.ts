@@ -79,7 +79,7 @@ interface AboutAlert {
   /** The rule that decides now, with its place in the config. */
   rule?: Html | undefined
   /** When it is sent again if it still holds; null: it is sent once; undefined where that is unknown. */
-  repeatFrom: number | null | undefined
+  repeatFrom: string | null | undefined
   /** How its series moved, where it is about one. */
   chart?: Html
   /** Records behind the series, as last read. */
@@ -92,14 +92,16 @@ async function aboutAlert(
   range: RangeName | undefined,
 ): Promise<AboutAlert> {
   const read = hubId === null ? undefined : await readAccountPage(deps, hubId, range)
-  const repeatFrom = read?.explained.own.concat(read.explained.series).find((one) => one.field === field)?.repeatFrom
+  const repeatFrom = [...(read?.explained.alerts ?? []), ...(read?.explained.series ?? [])].find(
+    (one) => one.field === field,
+  )?.repeatsAt
   const shown = series === undefined ? undefined : read?.all.find(field)
   if (read === undefined || shown === undefined) return { repeatFrom }
   const choice = rangeChoice(read.all, (one) => `?account=${hubId}&range=${one}`)
-  const rule = shown.explained?.rule
+  const rule = shown.current?.rule
   return {
     repeatFrom,
-    why: shown.explained?.why,
+    why: shown.current?.why,
     rule: rule == null ? undefined : ruleText(rule),
     records: shown.current?.records ?? undefined,
     chart: html`${choice}${seriesChart(read.all, shown, 160)}`,
@@ -158,7 +160,7 @@ ${rows.length === 0 ? undefined : htmlTable('Records', columns, cells)}
 ${left === undefined ? undefined : html`<p class="soft">${left}</p>`}`
 }
 
-function repeats(alert: OpenAlert, from: number | null | undefined, now: number): Html | undefined {
+function repeats(alert: OpenAlert, from: string | null | undefined, now: number): Html | undefined {
   if (from === undefined) return undefined
   const text =
     from === null

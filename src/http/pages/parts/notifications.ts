@@ -2,12 +2,12 @@ import type { LoggedAttempt } from '../../../delivery/deliveries.ts'
 import { cleanText } from '../../../text/clean-text.ts'
 import { formatCount, formatPercent } from '../../../text/format-number.ts'
 import { type Html, html } from '../../../text/html.ts'
-import type { Notification, WaitingFor } from '../../../views/notifications.ts'
+import type { NotificationShape } from '../../../views/shapes/explanation.ts'
 import { levelBadge, when } from './cells.ts'
 import { htmlTable, nothing } from './tables.ts'
 
 /** Sent messages, newest first, with their outcomes; `subject`: of the alert, on a page of several alerts. */
-export function notificationTable(sent: readonly (Notification & { subject?: string })[], now: number): Html {
+export function notificationTable(sent: readonly (NotificationShape & { subject?: string })[], now: number): Html {
   if (sent.length === 0) return nothing('No notifications in the last 30 days.')
   const ofSeveral = sent.some(({ subject }) => subject !== undefined)
   return htmlTable(
@@ -23,13 +23,13 @@ export function notificationTable(sent: readonly (Notification & { subject?: str
   )
 }
 
-function sentAs({ alert: { kind, level, reason, percent, usage } }: Notification): Html {
+function sentAs({ alert: { kind, level, reason, percent, usage } }: NotificationShape): Html {
   const at = percent !== undefined ? formatPercent(percent) : usage === undefined ? '' : formatCount(usage)
   const what = kind === 'limit-changed' ? html`limit changed` : html`${levelBadge(level)} ${reason}`
   return html`${what}${at === '' ? '' : ` at ${at}`}`
 }
 
-const OUTCOME: Record<Notification['fate'], string> = {
+const OUTCOME: Record<NotificationShape['fate'], string> = {
   pending: 'in progress',
   delivered: 'delivered',
   dead: 'given up',
@@ -37,7 +37,7 @@ const OUTCOME: Record<Notification['fate'], string> = {
   unknown: 'no longer known',
 }
 
-function outcomeOf({ fate, why, waiting, attempts }: Notification, now: number): Html {
+function outcomeOf({ fate, why, waiting, attempts }: NotificationShape, now: number): Html {
   const reason = why === '' ? undefined : html` <span class="soft">${cleanText(why, 300)}</span>`
   // The line of a receiver names its next attempt.
   const others = waiting.filter(
@@ -45,6 +45,8 @@ function outcomeOf({ fate, why, waiting, attempts }: Notification, now: number):
   )
   return html`${OUTCOME[fate]}${reason}${others.map((one) => html`<br>${waitingText(one, now)}`)}`
 }
+
+type WaitingFor = NotificationShape['waiting'][number]
 
 const PLACE: Record<WaitingFor['where'], string> = {
   outbox: 'not collected yet',
@@ -61,12 +63,12 @@ function waitingText({ receiver, where, until, because }: WaitingFor, now: numbe
 }
 
 /** A line for each receiver with its last attempt; the ones before are folded. */
-function deliveriesOf({ attempts }: Notification, now: number): Html {
+function deliveriesOf({ attempts }: NotificationShape, now: number): Html {
   const byReceiver = Map.groupBy(attempts, ({ receiver }) => receiver)
   return html`${[...byReceiver.values()].map((own) => html`<div>${receiverLine(own, now)}</div>`)}`
 }
 
-function receiverLine(attempts: Notification['attempts'], now: number): Html {
+function receiverLine(attempts: NotificationShape['attempts'], now: number): Html {
   const last = attempts.at(-1) as LoggedAttempt
   const next = last.nextAt === null ? undefined : html`, next attempt ${when(last.nextAt, now)}`
   const outcome = html`${last.receiver}: ${OUTCOME_WORDS[last.outcome] ?? last.outcome} ${when(last.at, now)}${next}`
