@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+import { spawnSync } from 'node:child_process'
 import module from 'node:module'
 import { join } from 'node:path'
 import packageJson from '../package.json' with { type: 'json' }
@@ -48,29 +49,21 @@ const output = openOutput(
   },
 )
 
-/**
- * Half of a start is compiling what it loads. The compiled code is kept beside the code itself, since it is run, too: where only
- * root may write, nothing is kept.
- */
-function keepCompiled(): void {
-  if (import.meta.filename.endsWith('.js')) module.enableCompileCache?.(join(import.meta.dirname, '..', '.cache'))
-}
-
 async function run(): Promise<number> {
-  keepCompiled()
+  // Half of a start is compiling what it loads. Compiled code is kept beside the code, since it is run, too: where only root may
+  // write, nothing is kept.
+  if (import.meta.filename.endsWith('.js')) module.enableCompileCache?.(join(import.meta.dirname, '..', '.cache'))
   if (args[0] === '__complete') {
     const { completions } = await import('./cli/completion.ts')
-    const place = { env: process.env, cwd: process.cwd() }
-    for (const line of await completions(place, args.slice(1))) output.out(`${line}\n`)
+    const lines = await completions({ env: process.env, cwd: process.cwd() }, args.slice(1))
+    output.out(lines.map((line) => `${line}\n`).join(''))
     return 0
   }
   const { runCommandLine } = await import('./cli/program.ts')
   return runCommandLine(args, {
     env: process.env,
     cwd: process.cwd(),
-    out: output.out,
-    err: output.err,
-    drained: output.drained,
+    ...output,
     isTerminal: process.stdout.isTTY === true,
     inIsTerminal: process.stdin.isTTY === true,
     errIsTerminal: process.stderr.isTTY === true,
@@ -78,6 +71,8 @@ async function run(): Promise<number> {
     errColumns: process.stderr.columns ?? 120,
     hasColours: wantsColours(args, process.env, process.stdout.isTTY === true),
     stdin: () => process.stdin,
+    hideTyping: (isHidden) =>
+      spawnSync('stty', [isHidden ? '-echo' : 'echo'], { stdio: ['inherit', 'ignore', 'ignore'] }),
     stop: stop.signal,
     onHangUp: (listener) => process.on('SIGHUP', listener),
     clock: systemClock,

@@ -110,7 +110,7 @@ function takesAllCritical({ match }: Config['routes'][number]): boolean {
 
 function* adviseReceivers({ receivers }: Config): Iterable<Advice> {
   const [name, ...others] = Object.keys(receivers)
-  const message = `no message can reach you when ${name} fails: with a second receiver, that one does`
+  const message = `if ${name} fails, no alert reaches you: add a second receiver`
   if (others.length === 0) yield { path: ['receivers'], message }
   for (const [name, settings] of Object.entries(receivers)) {
     for (const { path, message } of receiverKind(settings).advise?.(settings) ?? [])
@@ -127,10 +127,7 @@ function* adviseHttp({ http, dataDir }: Config): Iterable<Advice> {
     yield { path, message }
   }
   if (pathname !== '/') {
-    const message =
-      'has a path: installing and the links in mails that acknowledge work behind it; the pages lead to each other from the ' +
-      'root of the host, so give them a host name of their own'
-    yield { path, message }
+    yield { path, message: 'has a path: links between pages leave it out, so give Plimsoll a host name of its own' }
   }
   if (http.adminToken === undefined) {
     const file = join(dataDir, 'admin-token')

@@ -10,7 +10,9 @@ export function configInForce(config: Config): object {
   return z.encode(configSchema, config as z.output<typeof configSchema>, UNCHECKED)
 }
 
-/** The same as YAML. */
-export function printConfig(config: Config): string {
-  return stringify(configInForce(config), { lineWidth: 0 })
+export function yamlOf(settings: object): string {
+  return stringify(settings, { lineWidth: 0 })
 }
+
+/** The same as YAML. */
+export const printConfig = (config: Config): string => yamlOf(configInForce(config))

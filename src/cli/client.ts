@@ -137,7 +137,7 @@ export async function ask(api: Api, request: ApiRequest, watcher: Watcher): Prom
   const accept = request.wants === 'value' ? `${TABLE_TYPE}; part=value` : TABLE_TYPE
   const { status, type, body } = await api.send(request, { accept })
   if (type.startsWith(EVENTS_TYPE)) return readEvents(body, watcher)
-  const text = await textOf(body)
+  const text = await readWhole(body)
   if (type.startsWith('application/problem+json')) throw new ApiProblem(JSON.parse(text))
   if (!type.startsWith(TABLE_TYPE)) throw new CommandError(strangeAnswer(status, type))
   return checked(JSON.parse(text))
@@ -148,7 +148,7 @@ const DOWNLOADED = /^(text\/csv|application\/(json|x-ndjson))\b/
 /** Asks for an answer in another form than JSON, and hands it on as it comes. */
 export async function download(api: Api, request: ApiRequest, accept: string): Promise<AsyncIterable<Buffer>> {
   const { status, type, body } = await api.send(request, { accept })
-  if (type.startsWith('application/problem+json')) throw new ApiProblem(JSON.parse(await textOf(body)))
+  if (type.startsWith('application/problem+json')) throw new ApiProblem(JSON.parse(await readWhole(body)))
   // The page of a proxy, say, is no file of accounts.
   if (status !== 200 || !DOWNLOADED.test(type)) throw new CommandError(strangeAnswer(status, type))
   return body
@@ -176,7 +176,7 @@ async function readEvents(body: AsyncIterable<Buffer>, watcher: Watcher): Promis
   throw new CommandError(CUT_OFF)
 }
 
-async function* linesOf(body: AsyncIterable<Buffer>): AsyncGenerator<string> {
+export async function* linesOf(body: AsyncIterable<Buffer>): AsyncGenerator<string, undefined> {
   // A line of a whole fleet comes in thousands of pieces.
   let pieces: string[] = []
   const decoder = new TextDecoder()
@@ -192,7 +192,7 @@ async function* linesOf(body: AsyncIterable<Buffer>): AsyncGenerator<string> {
   if (rest !== '') yield rest
 }
 
-async function textOf(body: AsyncIterable<Buffer>): Promise<string> {
+export async function readWhole(body: AsyncIterable<Buffer>): Promise<string> {
   const chunks: Buffer[] = []
   for await (const chunk of body) chunks.push(Buffer.from(chunk))
   return Buffer.concat(chunks).toString('utf8')

@@ -7,22 +7,23 @@ import { readRemoteCommands } from './remote-commands.ts'
 /** Commands of this machine alone: they run something, or need what no daemon has. */
 const LOCAL_COMMANDS: Readonly<Record<string, CommandSpec>> = {
   init: {
-    is: 'write a config file to begin with: asks on a terminal for what is not given',
+    is: 'write a first config file; on a terminal it asks for what is not given',
     options: [
-      option('--client-id <id>', "the app's client id at the provider"),
-      option('--client-secret-file <file>', 'a file with its client secret, and nothing else'),
-      option('--public-url <url>', 'where people and the provider reach this server'),
-      option('--smtp <url>', 'mail server without a password: smtp://localhost:25'),
-      option('--smtp-file <file>', 'a file with its address: smtps://user:password@mail.example.com:465'),
-      option('--mail-to <address>', 'who gets the alerts by mail'),
-      option('--webhook <url>', 'where alerts are posted to, as JSON'),
+      option('--client-id <id>', 'client ID of your app'),
+      option('--client-secret <source>', 'its client secret: file:PATH or env:NAME'),
+      option('--public-url <url>', 'address of this server in browsers'),
+      option('--app-name <name>', 'name of your app, for the pages and mails that customers see'),
+      option('--smtp <source>', 'mail server: file:PATH, env:NAME, or an address without a password'),
+      option('--mail-to <addresses>', 'who gets alerts by mail, with commas between them'),
+      option('--slack <source>', 'incoming webhook of Slack: file:PATH or env:NAME'),
+      option('--webhook <url>', 'address that alerts are posted to, as JSON'),
       option('--force', 'overwrite the file'),
     ],
     json: false,
     examples: [
-      '--client-id my-app --client-secret-file secret.txt --public-url https://plimsoll.example.com --webhook https://hooks.example.com/plimsoll -c first.yaml',
+      '--client-id my-app --client-secret file:secret.txt --public-url https://plimsoll.example.com --webhook https://hooks.example.com/plimsoll -c first.yaml',
     ],
-    run: async () => (await import('./config.ts')).init,
+    run: async () => (await import('./init.ts')).init,
   },
   start: {
     is: 'run the daemon until SIGTERM; SIGHUP reads the config file again',

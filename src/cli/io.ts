@@ -24,6 +24,8 @@ export interface Io {
   hasColours: boolean
   /** The piped input, for `-` in place of a file. */
   stdin(): AsyncIterable<Buffer>
+  /** While a person types a secret. */
+  hideTyping(isHidden: boolean): void
   /** Aborts when the process gets a signal to stop. */
   stop: AbortSignal
   /** From now on SIGHUP does this instead of ending the process. */

@@ -27,8 +27,7 @@ export async function saveFile(
   const isPiped = name === '-'
   const format = formatOf(name, values.format)
   const file = resolve(io.cwd, name)
-  if (!isPiped && force !== true && existsSync(file))
-    throw new CommandError(`${name} is there already: --force overwrites it`)
+  if (!isPiped) refuseToOverwrite(io, name, force)
   request.query.set('format', format)
   const text = await download(api, request, '*/*')
   const lines = isPiped ? await print(io, text) : await replaceFile(io, { file, name }, text)
@@ -39,6 +38,11 @@ export async function saveFile(
     `exported ${countOf(exported, 'live account')} to ${isPiped ? 'standard output' : name}, uninstalled ones left out; ` +
       'the refresh tokens in it open only with the key of this installation',
   )
+}
+
+export function refuseToOverwrite({ cwd }: Pick<Io, 'cwd'>, name: string, force: boolean | undefined): void {
+  if (force === true || !existsSync(resolve(cwd, name))) return
+  throw new CommandError(`${name} exists already: --force overwrites it`)
 }
 
 function formatOf(name: string, format: unknown): 'csv' | 'jsonl' {
@@ -65,7 +69,8 @@ async function print(io: Io, text: AsyncIterable<Buffer>): Promise<number> {
   return lines
 }
 
-async function replaceFile(
+/** Resolves to the number of lines. */
+export async function replaceFile(
   io: Io,
   { file, name }: { file: string; name: string },
   text: AsyncIterable<Buffer>,
@@ -87,7 +92,7 @@ async function replaceFile(
   } catch (error) {
     await handle.close().catch(() => undefined)
     await rm(temporary, { force: true })
-    throw new CommandError(`${whyEnded(io, error)}: ${name} is as it was`)
+    throw new CommandError(`${whyEnded(io, error)}: ${name} is unchanged`)
   }
 }
 

@@ -1,5 +1,5 @@
 import type { App } from '../app.ts'
-import { type HealthReport, illOf } from '../checks/health-report.ts'
+import { illOf } from '../checks/health-report.ts'
 import type { Logger } from '../runtime/logger.ts'
 import { findServiceManager, type ServiceManager } from '../runtime/service-manager.ts'
 import { countOf } from '../text/format-number.ts'
@@ -23,30 +23,34 @@ const STATUS_MS = 60_000
 export function serveServiceManager(io: Io, starting: Promise<App>, log: Logger): Service {
   const manager = findServiceManager(io.env, process.pid, log)
   if (manager === undefined) return { reloading: async (work) => void (await work()), stopping: async () => {} }
-  const told: Told = { manager, isFileRefused: false, isStarving: false }
-  void tellOfStart(io, told, starting)
-    .then((app) => app && tellOfWork(io, told, app, log))
+  const state: State = { manager, isFileRefused: false, isStarving: false }
+  void reportStart(io, manager, starting)
+    .then((app) => app && reportWork(io, state, app, log))
     .catch(() => undefined) // The caller reports a start that failed.
   return {
     reloading: async (work) => {
       await manager.send('RELOADING=1', `MONOTONIC_USEC=${process.hrtime.bigint() / 1_000n}`)
-      told.isFileRefused = (await work()) === 'refused'
-      await manager.send('READY=1', ...(told.isFileRefused ? [`STATUS=${REFUSED}`] : []))
+      state.isFileRefused = (await work()) === 'refused'
+      await manager.send('READY=1', ...(state.isFileRefused ? [`STATUS=${REFUSED}`] : []))
     },
     stopping: () => manager.send('STOPPING=1', 'STATUS=stopping'),
   }
 }
 
-interface Told {
+interface State {
   manager: ServiceManager
   isFileRefused: boolean
   /** The last report did not feed the watchdog: no work moved. */
   isStarving: boolean
 }
 
-const REFUSED = 'the config file was refused, the one before is in force: see the log'
+const REFUSED = 'config file refused, the previous one is in force: see the log'
 
-async function tellOfStart({ clock, stop }: Io, { manager }: Told, starting: Promise<App>): Promise<App | undefined> {
+async function reportStart(
+  { clock, stop }: Io,
+  manager: ServiceManager,
+  starting: Promise<App>,
+): Promise<App | undefined> {
   const begun = starting.then((app) => app)
   for (;;) {
     const pause = new AbortController()
@@ -58,15 +62,15 @@ async function tellOfStart({ clock, stop }: Io, { manager }: Told, starting: Pro
   }
 }
 
-async function tellOfWork({ clock, stop }: Io, told: Told, app: App, log: Logger): Promise<void> {
-  const { manager } = told
+async function reportWork({ clock, stop }: Io, state: State, app: App, log: Logger): Promise<void> {
+  const { manager } = state
   const periodMs = Math.min(STATUS_MS, (manager.watchdogMs ?? Number.POSITIVE_INFINITY) / FEEDS)
-  await manager.send('READY=1', `STATUS=at work: ${app.url}`)
+  await manager.send('READY=1', `STATUS=running: ${app.url}`)
   while (!stop.aborted) {
     await clock.wait(periodMs, stop)
     if (stop.aborted) return
     // A report that fails is sent in the next period: the service manager ends a daemon that stays silent.
-    await tellOnce(told, app, log).catch((error: unknown) => {
+    await reportOnce(state, app, log).catch((error: unknown) => {
       log.warn(
         { code: 'systemd.unheard', err: error },
         'the state of the daemon could not be read: systemd gets it next time',
@@ -75,32 +79,19 @@ async function tellOfWork({ clock, stop }: Io, told: Told, app: App, log: Logger
   }
 }
 
-async function tellOnce(told: Told, app: App, log: Logger): Promise<void> {
+async function reportOnce(state: State, app: App, log: Logger): Promise<void> {
   const health = await app.health()
-  tellOfStarving(told, health, log)
-  await told.manager.send(...(health.alive ? ['WATCHDOG=1'] : []), `STATUS=${await statusText(told, app, health)}`)
-}
-
-/** Logs that work has stopped. The service manager ends a daemon that does not feed its watchdog, and starts another one. */
-function tellOfStarving(told: Told, health: HealthReport, log: Logger): void {
-  if (!health.alive && !told.isStarving) {
-    const reasons = troubles(health)
+  const reasons = illOf(health).map(({ name, says }) => `${name}: ${says}`)
+  // The service manager ends a daemon that does not feed its watchdog, and starts another one.
+  if (!health.alive && !state.isStarving) {
     log.error(
       { code: 'systemd.no-progress', reasons },
       `nothing moves: the watchdog is not fed until work moves again (${reasons.join('; ')})`,
     )
   }
-  told.isStarving = !health.alive
-}
-
-async function statusText({ isFileRefused }: Told, app: App, health: HealthReport): Promise<string> {
-  const found = troubles(health)
+  state.isStarving = !health.alive
   const counts = await app.counts().catch(() => undefined)
-  const fleet =
-    counts === undefined ? [] : [`${countOf(counts.accounts, 'account')}, ${counts.overdue} overdue for a refresh`]
-  return [...fleet, ...found, ...(isFileRefused ? [REFUSED] : [])].join('; ')
-}
-
-function troubles(health: HealthReport): string[] {
-  return illOf(health).map(({ name, says }) => `${name}: ${says}`)
+  const accounts = counts && `${countOf(counts.accounts, 'account')}, ${counts.overdue} overdue for a refresh`
+  const status = [accounts, ...reasons, state.isFileRefused && REFUSED].filter(Boolean).join('; ')
+  await state.manager.send(...(health.alive ? ['WATCHDOG=1'] : []), `STATUS=${status}`)
 }

@@ -20,7 +20,7 @@ test('the smallest file is told what it goes without', () => {
     'provider.scopes: none of these opens the limits endpoints: polls will answer 403; add one of crm.objects.*.read, ' +
       'crm.objects.*.write, tickets, e-commerce, media_bridge.read',
     'limits.associations: empty: association limits are not polled; auto watches all pairs, or list them, like { from: "0-1", to: "0-2" }',
-    'receivers: no message can reach you when ops fails: with a second receiver, that one does',
+    'receivers: if ops fails, no alert reaches you: add a second receiver',
     'http: no adminToken: pages and API use the token in /work/dir/.plimsoll/admin-token, which the first start creates',
   ])
 })

@@ -168,7 +168,7 @@ test('an export that is cut off leaves the file as it was', async () => {
   expect(await cut.ended).toMatchObject({
     code: 1,
     out: '',
-    err: expect.stringMatching(/^plimsoll: [^\n]+: out\.csv is as it was\n$/),
+    err: expect.stringMatching(/^plimsoll: [^\n]+: out\.csv is unchanged\n$/),
   })
   expect({ text: readFileSync(file, 'utf8'), halves: halves() }).toEqual({ text: 'as it was\n', halves: [] })
 

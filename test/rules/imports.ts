@@ -165,7 +165,7 @@ const ENVIRONMENT = /\bprocess\.env\b/
 const MAY_READ_ENVIRONMENT = ['src/main.ts', 'src/redis/server-program.ts']
 const EXIT = /\bprocess\.(?:exit|abort|reallyExit)\b/
 const ENTRIES = ['src/main.ts']
-const MAY_START_PROCESSES = ['src/redis/server-program.ts', 'src/runtime/service-manager.ts']
+const MAY_START_PROCESSES = ['src/main.ts', 'src/redis/server-program.ts', 'src/runtime/service-manager.ts']
 
 export function importFaults(sources: readonly Source[]): string[] {
   const code = sources.filter(({ path }) => path.endsWith('.ts') && !path.endsWith('.d.ts'))

@@ -92,6 +92,7 @@ export function anIo(more: Partial<Io> = {}): Io & { text(): string } {
     errColumns: 80,
     hasColours: false,
     stdin: nothing,
+    hideTyping: () => {},
     stop: new AbortController().signal,
     onHangUp: () => {},
     clock: systemClock,
