@@ -97,6 +97,8 @@ const DEAD_KEPT_MS = 30 * DAY_MS
 const DELIVERED_KEPT_MS = 7 * DAY_MS
 /** Forgotten or read at a time. */
 const CHUNK = 100
+/** Counted by receiver at most. */
+const MOST_NAMED = 10_000
 
 export class Deliveries {
   readonly #store: Store
@@ -217,7 +219,8 @@ export class Deliveries {
 
   /**
    * Sends given-up deliveries again, as if they were new. Others, and those of other receivers, stay unchanged, and so
-   * do those of a receiver that is switched off: they would be given up at once. Returns how many.
+   * do those of a receiver that is switched off: they would be given up at once. What waits for one receiver is due now, too.
+   * Returns how many.
    */
   async replay({ since, receiver }: Replay, now: number): Promise<number> {
     const { dead } = this.#keys.delivery
@@ -231,7 +234,18 @@ export class Deliveries {
       const is = await this.#store.replayDelivery(this.#keys.delivery.deliveriesDue, id, now)
       if (is === 'replayed') replayed++
     }
+    if (receiver === undefined || Object.hasOwn(disabled, receiver)) return replayed
+    const { deliveriesDue } = this.#keys.delivery
+    for (const id of (await this.idsByReceiver('deliveriesDue')).get(receiver) ?? [])
+      replayed += Number(await this.#store.zadd(deliveriesDue, 'XX', 'LT', 'CH', now, id))
     return replayed
+  }
+
+  /** Deliveries that wait, or were given up, by receiver. */
+  async idsByReceiver(kept: 'deliveriesDue' | 'dead'): Promise<Map<string, string[]>> {
+    const ids = await this.#store.zrange(this.#keys.delivery[kept], 0, String(MOST_NAMED))
+    const receivers = await Promise.all(ids.map((id) => this.#store.hget(this.#keys.delivery.delivery(id), 'receiver')))
+    return Map.groupBy(ids, (_, n) => receivers[n] ?? '')
   }
 
   async #headsOf(ids: readonly string[]): Promise<DeliveryHead[]> {

@@ -16,7 +16,7 @@ import { ALERT_PLACE, alertPlaceText, findAlerts, MARKS, OPEN_KINDS, readPlace }
 import { AcknowledgedShape, OpenAlertShape, TransitionShape, UnacknowledgedShape } from '../views/shapes/alert.ts'
 import { withMarks } from '../views/silenced.ts'
 import type { OperationDeps } from './deps.ts'
-import { accountField, choiceField, cursorField, limitField, momentField, textField } from './input.ts'
+import { accountField, choiceField, cursorField, flagField, limitField, momentField, textField } from './input.ts'
 import { operation, pageJson, pageShape } from './operation.ts'
 import { Refusal } from './refusal.ts'
 import { ALERT_LEVELS, numberAndId, pageOfList, TAG, tagNamed } from './searches.ts'
@@ -135,6 +135,7 @@ export const listTransitions = operation({
     since: momentField('from when on').prefault('24h'),
     hubId: accountField('of one account').optional(),
     level: choiceField(ALERT_LEVELS, 'of one level').optional(),
+    newest: flagField('newest first, not oldest first', { 'x-option': false }),
     limit: limitField(),
     // The moment and the transition that came last.
     after: cursorField(/^\d{1,15}\.\d{1,4}(-\d{1,15}){1,2}$/),
@@ -142,8 +143,9 @@ export const listTransitions = operation({
   output: pageShape(TransitionShape, 'Oldest first: what comes meanwhile comes at the end.'),
   example: { query: { since: '2026-11-21T00:00:00Z', hubId: '1234567' } },
   command: { name: 'alerts log', examples: ['--since 2h --account 1234567'] },
-  run: async (deps, { input: { since: from, hubId, level, limit, after }, now }) => {
+  run: async (deps, { input: { since: from, hubId, level, newest, limit, after }, now }) => {
     const query = { since: from(now), ...defined({ hubId, level }) }
+    const compare = (a: Place, b: Place) => (newest ? comparePlaces(b, a) : comparePlaces(a, b))
     const [logged, forgotten] = await Promise.all([readAlertLog(deps, query), forgottenUntil(deps, query)])
     const sorted = logged.toSorted((a, b) => compare(placeOf(a), placeOf(b)))
     const rest = after === undefined ? sorted : sorted.filter((one) => compare(placeOf(one), numberAndId(after)) > 0)
@@ -195,7 +197,7 @@ function placeOf({ alert, transition }: LoggedTransition): Place {
 }
 
 /** One order for all pages: those of one moment as they were committed, in several partitions by their names. */
-function compare([at, one]: Place, [otherAt, other]: Place): number {
+function comparePlaces([at, one]: Place, [otherAt, other]: Place): number {
   return at - otherAt || byCommit(one, other) || (one < other ? -1 : Number(one > other))
 }
 

@@ -5,7 +5,7 @@ import { readOpenIds } from '../alerts/open-alerts.ts'
 import { momentCell } from '../text/cells.ts'
 import { cleanText } from '../text/clean-text.ts'
 import { named, number, prose, state, whole } from '../text/columns.ts'
-import { countOf, formatCount, formatSeconds } from '../text/format-number.ts'
+import { countOf, formatCount } from '../text/format-number.ts'
 import { formatMoment } from '../text/format-time.ts'
 import type { Cell, Fact, Shown } from '../text/shown.ts'
 import { accountText } from '../views/alert-texts.ts'
@@ -14,13 +14,20 @@ import { readOutboxBalance } from '../views/outbox-balance.ts'
 import { AttemptShape, OutboxProofShape, OutboxShape, ReceiverShape, ReplayedShape } from '../views/shapes/delivery.ts'
 import { count } from '../views/shapes/words.ts'
 import { proveOutbox } from '../views/verify-outbox.ts'
-import { choiceField, cursorField, limitField, momentField, textField } from './input.ts'
+import { choiceField, cursorField, flagField, limitField, momentField, textField } from './input.ts'
 import { operation, pageJson, pageShape } from './operation.ts'
 import { wrongField } from './refusal.ts'
 import { pageOfList } from './searches.ts'
 
 /** `failed` is a test that did not arrive, and is not tried again; a newer message contains an `overtaken` one. */
 const OUTCOMES = ['delivered', 'retry', 'dead', 'failed', 'overtaken'] as const
+/** Outcomes as people read them. */
+export const OUTCOME_WORDS: Readonly<Record<string, string>> = {
+  retry: 'waiting',
+  dead: 'gave up',
+  failed: 'test failed',
+  overtaken: 'replaced',
+}
 /** Attempts that the log keeps at most. */
 const ALL_ATTEMPTS = 10_000
 
@@ -35,6 +42,7 @@ export const listDeliveries = operation({
     after: cursorField(/^\d{1,15}-\d{1,15}$/),
     receiver: textField('only attempts at this receiver').optional(),
     outcome: choiceField(OUTCOMES, 'only attempts with this outcome').optional(),
+    last: flagField('only the last attempt at each message', { 'x-option': false }),
   }),
   output: pageShape(AttemptShape, 'Newest first; the last 10,000 are kept.').extend({
     pending: count('Deliveries that wait for their first or next attempt.'),
@@ -43,15 +51,21 @@ export const listDeliveries = operation({
   }),
   answers: { 200: 'A page of attempts, and the state of deliveries now.' },
   example: { query: { limit: '2' } },
-  run: async (deps, { input: { limit, after, receiver, outcome }, isForPeople }) => {
+  run: async (deps, { input: { limit, after, receiver, outcome, last }, isForPeople }) => {
     const { deliveries, receiverStore } = deps
-    const [pending, dead, attempts, receivers] = await Promise.all([
+    const isWhole = isForPeople || last || (receiver ?? outcome) !== undefined
+    const [pending, dead, log, receivers] = await Promise.all([
       deliveries.countPending(),
       deliveries.countDead(),
-      deliveries.logFrom(after, (receiver ?? outcome) === undefined ? limit + 1 : ALL_ATTEMPTS),
+      deliveries.logFrom(isWhole ? undefined : after, isWhole ? ALL_ATTEMPTS : limit + 1),
       receiverStore.read(),
     ])
-    const found = attempts
+    const showsMessages = !isForPeople || (receiver ?? outcome) !== undefined
+    // The newest comes first.
+    const lastOf = new Map(log.toReversed().map((one) => [one.attempt.id, one]))
+    const found = log
+      .slice(isWhole ? log.findIndex(({ entry }) => entry === after) + 1 : 0)
+      .filter((one) => showsMessages && (!last || lastOf.get(one.attempt.id) === one))
       .filter(({ attempt }) => receiver === undefined || attempt.receiver === receiver)
       .filter(({ attempt }) => outcome === undefined || attempt.outcome === outcome)
     const { items, next } = pageOfList(found, limit, ({ entry }) => entry)
@@ -59,50 +73,62 @@ export const listDeliveries = operation({
     return {
       pending,
       dead,
-      receivers: receivers.map(receiverStatus),
+      receivers: receivers
+        .map(receiverStatus)
+        .filter((one) => !isForPeople || (receiver ?? one.receiver) === one.receiver),
       items: items.map(({ attempt }) => attempt),
       next,
       carried: await carriedBy(deps, subjects),
+      // Delivered, waiting and given up, by receiver.
+      counted: isForPeople
+        ? [
+            Map.groupBy(log, ({ attempt }) => (attempt.outcome === 'delivered' ? attempt.receiver : '')),
+            ...(await Promise.all([deliveries.idsByReceiver('deliveriesDue'), deliveries.idsByReceiver('dead')])),
+          ]
+        : [],
     }
   },
-  json: ({ pending, dead, receivers, ...page }) => ({ pending, dead, receivers, ...pageJson(page) }),
-  table: ({ pending, dead, receivers, items, carried }) => {
+  json: ({ pending, dead, receivers, items, next }) => ({ pending, dead, receivers, ...pageJson({ items, next }) }),
+  table: ({ pending, dead, receivers, items, carried, counted }, { input }) => {
+    const times = [whole('LAST DELIVERED'), whole('FIRST FAILURE'), prose('LAST ERROR')]
     const columns = [
       whole('RECEIVER'),
       state('STATE'),
-      whole('LAST DELIVERED'),
-      whole('FIRST FAILURE'),
-      prose('LAST ERROR'),
+      number('DELIVERED'),
+      ...times,
+      number('WAITING'),
+      number('GIVEN UP'),
     ]
-    const rows = receivers.map((one) => [
-      one.receiver,
-      one.state,
-      momentCell(one.lastDeliveredAt),
-      momentCell(one.failingSince),
-      cleanText(one.reason ?? '', 200),
-    ])
+    const rows = receivers.map(({ receiver, state, lastDeliveredAt, failingSince, reason }) => {
+      const [delivered = '', ...others] = counted.map((by) => formatCount(by.get(receiver)?.length ?? 0))
+      const name = { text: receiver, href: `/deliveries?receiver=${encodeURIComponent(receiver)}` }
+      const times = [momentCell(lastDeliveredAt), momentCell(failingSince)]
+      return [name, RECEIVER_STATES[state], delivered, ...times, cleanText(reason ?? '', 200), ...others]
+    })
     return [
-      `${countOf(pending, 'delivery waits', 'deliveries wait')}, ${formatCount(dead)} given up in the last 30 days.`,
+      `${countOf(pending, 'message waits', 'messages wait')}, ${formatCount(dead)} given up in the last 30 days.`,
       ...(receivers.length === 0 ? [] : [{ columns, rows }]),
-      items.length === 0 ? 'No attempts to deliver.' : attemptsTable(items, carried),
+      ...((input.receiver ?? input.outcome) !== undefined
+        ? [items.length === 0 ? 'No messages.' : attemptsTable(items, carried)]
+        : []),
     ]
   },
 })
 
-/** Attempts with the subject of each message: its first alert, and how many more there are. */
+const RECEIVER_STATES = { delivers: 'delivers', failing: 'failing', disabled: 'switched off', new: 'nothing sent yet' }
+
+/** Messages, each with its subject (the first alert, and how many more there are) and an attempt. */
 export function attemptsTable(attempts: readonly AttemptShape[], carried: ReadonlyMap<string, Carried>): Shown {
-  const times = [whole('ANSWER'), whole('TOOK'), prose('WHY'), whole('NEXT')]
+  const columns = [whole('AT'), whole('RECEIVER'), named('MESSAGE'), state('RESULT'), number('ATTEMPT')]
   return {
-    columns: [whole('WHEN'), whole('RECEIVER'), named('MESSAGE'), state('OUTCOME'), number('ATTEMPT'), ...times],
-    rows: attempts.map(({ at, id, receiver, type, outcome, attempt, answer, ms, reason, nextAt }) => [
+    columns: [...columns, prose('WHY'), whole('NEXT TRY')],
+    rows: attempts.map(({ at, id, receiver, type, outcome, attempt, reason, nextAt }) => [
       momentCell(at),
       receiver,
       subjectCell(type, carried.get(id)),
-      outcome,
+      OUTCOME_WORDS[outcome] ?? outcome,
       String(attempt),
-      String(answer ?? ''),
-      ms === null ? '' : formatSeconds(ms),
-      cleanText(reason, 300),
+      outcome === 'overtaken' ? 'Its alerts are in a newer message.' : cleanText(reason, 300),
       momentCell(nextAt),
     ]),
   }
@@ -110,7 +136,7 @@ export function attemptsTable(attempts: readonly AttemptShape[], carried: Readon
 
 /** A digest is of many accounts: none is named first. */
 function subjectCell(type: string, { first, count }: Carried = { first: undefined, count: 0 }): Cell {
-  if (first === undefined) return type
+  if (first === undefined) return type.replace('.', ' ')
   if (type === 'alert.digest') return `digest, ${countOf(count, 'alert')}`
   const { account, level, status } = first
   const others = count === 1 ? '' : ` and ${formatCount(count - 1)} more`

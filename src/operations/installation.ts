@@ -7,7 +7,7 @@ import { readFleetStatus } from '../checks/fleet-status.ts'
 import { type ChangedAccount, changeText, describeChanges } from '../delivery/describe/describe-changes.ts'
 import { accountCells, ageCell, percentCell, usageCell } from '../text/cells.ts'
 import { named, number, prose, spare, state, whole } from '../text/columns.ts'
-import { countOf, formatDaysLeft } from '../text/format-number.ts'
+import { countOf, formatCount, formatDaysLeft } from '../text/format-number.ts'
 import { formatTime } from '../text/format-time.ts'
 import type { Cell } from '../text/shown.ts'
 import { EXIT_CODES } from '../views/check-fleet.ts'
@@ -84,7 +84,7 @@ export const listChanges = operation({
   id: 'listChanges',
   method: 'GET',
   path: '/changes',
-  summary: 'show what changed in all accounts: accounts lost, gone and connected, alerts, limits',
+  summary: 'show what changed: accounts, alerts, limits',
   description:
     'Several changes of one alert, limit or account are one: its first state and its last. `counts` are of all of them, `leftOut` is how many of them `items` does not have; a later `since` has fewer.',
   input: z.strictObject({
@@ -131,7 +131,13 @@ export const listUpcoming = operation({
   run: (deps, { input: { limit, after }, now }) => readUpcoming(deps, { limit, after: placeIn(after) }, now),
   table: (found) => {
     const { accounts, items, full, record } = found
-    const columns = [whole('HUB ID'), 'DOMAIN', named('WHAT'), spare(whole('%')), whole('LEFT'), whole('EXPECTED')]
+    const account = [whole('HUB ID'), 'DOMAIN', named('WHAT')]
+    const columns = [...account, spare(whole('%')), whole('LEFT'), whole('EXPECTED')]
+    const reached = full.items.map((item) => [
+      ...accountCells(item),
+      seriesName(item),
+      `${formatCount(item.usage)} of ${formatCount(item.limit ?? 0)}`,
+    ])
     const rows = items.map((item) => [
       ...accountCells(item),
       seriesName(item),
@@ -140,10 +146,11 @@ export const listUpcoming = operation({
       formatTime(item.expectedAt).slice(0, 10),
     ])
     return [
+      ...(full.accounts > 0 ? [fullText(full.accounts)] : []),
+      ...(reached.length > 0 ? [{ columns: [...account, whole('USED')], rows: reached }, ''] : []),
       accounts === 0 ? noneUpcomingText(found) : upcomingText(accounts),
-      ...(items.length > 0 ? ['', { columns, rows }, ''] : []),
-      ...(full.accounts > 0 ? [`${fullText(full.accounts)}.`] : []),
-      recordText(record),
+      ...(items.length > 0 ? ['', { columns, rows }] : []),
+      ...(record.held + record.later + record.sooner > 0 ? ['', recordText(record)] : []),
     ]
   },
 })

@@ -144,7 +144,7 @@ function rowOf(hubId: number, hubDomain: string, { id: _, ...series }: Series) {
 export function noneUpcomingText({ forecasts }: Pick<Upcoming, 'forecasts'>): string {
   return forecasts
     ? `No account reaches a limit in the next ${UPCOMING_DAYS} days, by forecast.`
-    : `No forecasts yet: an account has its first one after ${ENOUGH_POINTS} days of readings.`
+    : `No forecasts yet: they start after ${ENOUGH_POINTS} days of data.`
 }
 
 export function upcomingText(accounts: number): string {
@@ -163,7 +163,6 @@ export function recordText({ held, later, sooner, open }: TrackRecord): string {
     open === 0
       ? ''
       : ` ${formatCount(open)} more named no last day, and the limit was not reached in ${UPCOMING_DAYS} days.`
-  if (all === 0) return `No forecast of the last ${RECORD_DAYS} days has been judged yet.${undecided}`
   const share = held === all ? 100 : Math.min(99, Math.round((held * 100) / all))
   const missed = [
     ...(later > 0 ? [`${countOf(later, 'limit was', 'limits were')} reached later than forecast, or not yet`] : []),

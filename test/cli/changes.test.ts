@@ -71,7 +71,7 @@ test('what changed is one line for each account, by group, the worst first; furt
     day.out.replaceAll(/ {2,}/g, '  '),
   ).toBe(`1 alert opened, 1 limit moved, 1 account connected since 2026-11-20 11:00 CET.
 
-Accounts lost, gone and connected
+Accounts: connected, uninstalled, must reconnect
 ACCOUNT  CHANGE  AT
 globex.example.com (8)  connected  2026-11-21 10:00 CET
 

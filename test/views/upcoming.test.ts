@@ -134,7 +134,6 @@ test.each([
     [999, 0, 1, 0],
     'Of 1,000 forecasts of the last 30 days, 999 came true (99 %): 1 limit was reached sooner than forecast.',
   ],
-  [[0, 0, 0, 0], 'No forecast of the last 30 days has been judged yet.'],
   [
     [2, 0, 0, 3],
     'Of 2 forecasts of the last 30 days, 2 came true (100 %). 3 more named no last day, and the limit was not reached in 30 days.',
@@ -148,7 +147,7 @@ test('where no limit comes, it is one sentence that none is near, another one th
   await seedAccount(store, keys, { hubId: 1, hubDomain: 'n1.example.com', obtainedAt: NOW })
   await pollAccount(store, keys, 1, NOW - 3_600_000, readings(NOW - 3_600_000, properties(10, 1_000, {})))
   const text = async () => noneUpcomingText(await readUpcoming({ store, keys }, { limit: 1 }, NOW))
-  const unknown = 'No forecasts yet: an account has its first one after 7 days of readings.'
+  const unknown = 'No forecasts yet: they start after 7 days of data.'
   expect(await text()).toBe(unknown)
   await foresee(store, keys, 1, { at: NOW, tooFew: { overall: 3 } })
   expect(await text()).toBe(unknown)

@@ -39,7 +39,7 @@ export interface DescribedChanges {
 }
 
 const TITLES: Record<ChangeGroup, string> = {
-  accounts: 'Accounts lost, gone and connected',
+  accounts: 'Accounts: connected, uninstalled, must reconnect',
   worse: 'Got worse',
   limits: 'Limits that moved',
   better: 'Got better',

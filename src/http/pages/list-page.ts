@@ -11,7 +11,7 @@ import { runForPage } from '../run-for-page.ts'
 import type { WebDeps } from '../web-deps.ts'
 import type { OperatorPage } from './page.ts'
 import { badge } from './parts/cells.ts'
-import { withQuery } from './parts/forms.ts'
+import { hidden, select, withQuery } from './parts/forms.ts'
 import { factList, htmlTable, nothing } from './parts/tables.ts'
 
 export interface ListPage<I extends z.ZodObject = z.ZodObject, V = unknown> {
@@ -21,8 +21,16 @@ export interface ListPage<I extends z.ZodObject = z.ZodObject, V = unknown> {
   title: string
   /** Values of fields that the query leaves out. */
   defaults?: Readonly<Record<string, string>>
+  /** Fields that links set, and the form keeps. */
+  linked?: readonly string[]
+  /** Values of choices as people read them. */
+  words?: Readonly<Record<string, string>>
+  /** Columns that only the command line needs. */
+  without?: readonly string[]
   /** For readers who may change something, above the list. */
-  above?(value: V, token: string): Html
+  above?: Html
+  /** How to see all of a list that is cut. */
+  allOf?(value: V): Readonly<Record<string, string>> | undefined
   /** The same for each row of its first table. */
   toDo?(value: V, token: string): readonly Html[]
 }
@@ -33,37 +41,39 @@ export function listPage<I extends z.ZodObject, V>(page: ListPage<I, V>): ListPa
 }
 
 /** A list as a page, made of its operation: the fields as a form, its table, the way to the next page. */
-export async function showList(
-  { operation, at, path, title, defaults = {}, above, toDo }: ListPage,
-  deps: WebDeps,
-  request: FastifyRequest,
-): Promise<OperatorPage> {
-  const query = { ...defaults, ...(request.query as Record<string, string>) }
-  const { value, call } = await runForPage(operation, deps, { limit: A_PAGE, ...query }, request)
+export async function showList(page: ListPage, deps: WebDeps, request: FastifyRequest): Promise<OperatorPage> {
+  const { operation, at, path, title, above, allOf, toDo } = page
+  const asked = request.query as Query
+  const { value, call } = await runForPage(operation, deps, { limit: A_PAGE, ...page.defaults, ...asked }, request)
   const { next } = (value ?? {}) as { next?: string }
   const notes = operation.notes?.(value) ?? []
   const parts = operation.table?.(value, call) ?? []
   const token = tokenOfWriter(request)
   const forms = token === undefined ? undefined : toDo?.(value, token)
   const first = parts.findIndex(isTable)
-  const body = html`${token === undefined ? undefined : above?.(value, token)}
-${searchForm(path, operation, query)}
+  const all = allOf?.(value)
+  const body = html`${token === undefined ? undefined : above}
+${searchForm(page, asked)}
 <div data-live="list">
-${notes.map((note) => html`<p class="soft">${note}</p>`)}
-${parts.map((part, n) => htmlOf(title, part, parts.length === 1, n === first ? forms : undefined))}
+${notes.map((note) => html`<p class="soft">${sentence(note)}</p>`)}
+${parts.map((part, n) => {
+  if (isTable(parts[n + 1]) && typeof part === 'string' && /[^.]$/.test(part)) return html`<h2>${part}</h2>\n`
+  const isAll = parts.length === 1
+  return htmlOf(title, part, { isAll, forms: n === first ? forms : undefined, without: page.without })
+})}
+${all === undefined ? undefined : html`<p><a href="${withQuery(path, { ...asked, ...all })}">Show all</a></p>`}
 </div>
-${pager(path, query, next)}`
+${pager(path, asked, next)}`
   return { at, title, body }
 }
 
 const A_PAGE = '50'
 
-function pager(path: string, query: Query, next: string | undefined): Html | undefined {
-  const isLater = (query.after ?? '') !== ''
-  if (next === undefined && !isLater) return undefined
+function pager(path: string, { after = '', ...asked }: Query, next: string | undefined): Html | undefined {
+  if (next === undefined && after === '') return undefined
   return html`<nav class="pager" aria-label="Pages">
-${isLater ? html`<a href="${withQuery(path, { ...query, after: undefined })}">First page</a>` : undefined}
-${next === undefined ? undefined : html`<a rel="next" href="${withQuery(path, { ...query, after: next })}">Next page</a>`}
+${after === '' ? undefined : html`<a href="${withQuery(path, asked)}">First page</a>`}
+${next === undefined ? undefined : html`<a rel="next" href="${withQuery(path, { ...asked, after: next })}">Next page</a>`}
 </nav>`
 }
 
@@ -72,51 +82,64 @@ const SINCE = { '24h': '24 hours', '7d': '7 days', '90d': '90 days' }
 
 type Query = Readonly<Record<string, string>>
 
-function searchForm(path: string, { input }: Operation, query: Query): Html | undefined {
-  const fields = fieldsOf(input).filter(({ name, meta }) => meta['x-option'] !== false && name !== 'since')
-  const hasTime = 'since' in input.shape
+function searchForm(
+  { path, operation: { input }, linked = [], words = {}, defaults = {} }: ListPage,
+  { after: _, ...asked }: Query,
+): Html {
+  const { since, ...narrowed } = asked
+  const inForm = ({ name, meta }: Field) => meta['x-option'] !== false && !['since', ...linked].includes(name)
+  const fields = fieldsOf(input).filter(inForm)
   const chips = Object.entries(SINCE).map(
-    ([since, text]) =>
-      html`<a href="${withQuery(path, { ...query, since, after: undefined })}"${since === query.since ? html` aria-current="true"` : undefined}>${text}</a> `,
+    ([each, text]) =>
+      html`<a href="${withQuery(path, { ...asked, since: each })}"${each === (since ?? defaults.since) ? html` aria-current="true"` : undefined}>${text}</a> `,
   )
-  const form =
-    fields.length === 0
-      ? undefined
-      : html`<form method="get" action="${path}" class="search" role="search">
-${hasTime ? html`<input type="hidden" name="since" value="${query.since}">` : undefined}
-${fields.map((field) => inputOf(field, query))}
+  const form = html`<form method="get" action="${path}" class="search" role="search">
+${['since', ...linked].map((name) => hidden(name, asked[name]))}
+${fields.map((field) => inputOf(field, asked, words))}
 <button>Show</button>
+${Object.values(narrowed).some(Boolean) ? html`<a href="${path}">Show all</a>` : undefined}
 </form>`
-  return html`${hasTime ? html`<nav class="chips" aria-label="Time">${chips}</nav>` : undefined}
-${form}`
+  return html`${'since' in input.shape ? html`<nav class="chips" aria-label="Time">${chips}</nav>` : undefined}
+${fields.length === 0 ? undefined : form}`
 }
 
-function inputOf({ name, kind, choices, description, meta }: Field, query: Query): Html {
+function inputOf(
+  { name, kind, choices, description, meta }: Field,
+  query: Query,
+  words: NonNullable<ListPage['words']>,
+): Html {
   const called = typeof meta['x-option'] === 'string' ? meta['x-option'] : name
   const value = query[called] ?? ''
   const label = `${called.charAt(0).toUpperCase()}${called.slice(1)}`
-  if (choices !== undefined) {
-    const options = choices.map(
-      (one) => html`<option value="${one}"${one === value ? html` selected` : undefined}>${one}</option>`,
+  if (choices !== undefined)
+    return select(
+      { name: called, label, of: [['', 'any'], ...choices.map((one) => [one, words[one] ?? one] as const)] },
+      value,
     )
-    return html`<label>${label} <select name="${called}"><option value="">any</option>${options}</select></label>\n`
-  }
   if (kind === 'flag')
     return html`<label class="check"><input type="checkbox" name="${called}" value="true"${value === 'true' ? html` checked` : undefined}> ${description}</label>\n`
   return html`<label>${label} <input name="${called}" value="${value}" maxlength="200" autocomplete="off" title="${description}"></label>\n`
 }
 
-function isTable(part: Shown): boolean {
+function isTable(part: Shown | undefined): boolean {
   return typeof part === 'object' && 'columns' in part
 }
 
-/** `isAll`: a sentence that is all there is stands in place of a table. `forms`: one for each row of a table. */
-export function htmlOf(caption: string, part: Shown, isAll = false, forms?: readonly Html[]): Html {
+interface PartOfPage {
+  /** A sentence that is all there is stands in place of a table. */
+  isAll?: boolean
+  /** One for each row of a table. */
+  forms?: readonly Html[] | undefined
+  without?: readonly string[] | undefined
+}
+
+export function htmlOf(caption: string, part: Shown, { isAll, forms, without }: PartOfPage = {}): Html {
   if (part === '') return html``
-  if (typeof part === 'string') return isAll ? nothing(part) : html`<p>${part}</p>\n`
+  if (typeof part === 'string') return isAll ? nothing(sentence(part)) : html`<p>${sentence(part)}</p>\n`
   if ('facts' in part) return factList(part.facts.filter(([, value]) => value !== ''))
   const { columns, rows } = part
-  const shown = shownColumns(columns)
+  const shown = shownColumns(columns, without)
+  const idOf = columns.findIndex((column) => known(column).title === 'HUB ID')
   return htmlTable(
     caption,
     [
@@ -124,7 +147,7 @@ export function htmlOf(caption: string, part: Shown, isAll = false, forms?: read
       forms !== undefined && 'To do',
     ],
     rows.map((row, n) => [
-      ...shown.map(({ column, place }) => htmlCell(column, row[place] ?? '')),
+      ...shown.map(({ column, place }) => htmlCell(column, row[place] ?? '', textOfCell(row[idOf] ?? ''))),
       forms !== undefined && (forms[n] ?? ''),
     ]),
   )
@@ -132,27 +155,37 @@ export function htmlOf(caption: string, part: Shown, isAll = false, forms?: read
 
 const MOST_COLUMNS = 9
 
-/** The columns that a page has room for: without the last spare ones. */
-function shownColumns(columns: readonly Column[]): { column: Column; place: number }[] {
-  const placed = columns.map((column, place) => ({ column, place }))
+/** The columns that a page has room for: without the last spare ones, and the id of an account beside its domain. */
+function shownColumns(
+  columns: readonly Column[],
+  without: readonly string[] = [],
+): { column: Column; place: number }[] {
+  const titles = columns.map((column) => known(column).title)
+  const left = [...without, ...(titles.includes('DOMAIN') ? ['HUB ID'] : [])]
+  const placed = columns
+    .map((column, place) => ({ column, place }))
+    .filter(({ place }) => !left.includes(titles[place] ?? ''))
   const spare = placed.filter(({ column }) => known(column).isSpare === true)
-  const most = Math.max(0, spare.length - Math.max(0, columns.length - MOST_COLUMNS))
+  const most = Math.max(0, spare.length - Math.max(0, placed.length - MOST_COLUMNS))
   return placed.filter((one) => !spare.slice(most).includes(one))
 }
 
-/** `HUB ID` as a page has it: `Hub id`. */
+/** `FIRST FAILURE` as a page has it: `First failure`. */
 function headingOf(column: Column): string {
-  return sentence(known(column).title.toLowerCase()).replace(/\.$/, '')
+  const { title } = known(column)
+  if (title === 'HUB ID' || title === 'DOMAIN') return 'Account'
+  return sentence(title.toLowerCase()).replace(/\.$/, '')
 }
 
 const LOOK: Readonly<Record<string, string>> = {
   critical: 'critical',
   dead: 'critical',
-  failed: 'critical',
-  disabled: 'critical',
+  'gave up': 'critical',
+  'test failed': 'critical',
+  'switched off': 'critical',
   'must reconnect': 'critical',
   warning: 'warning',
-  retry: 'warning',
+  waiting: 'warning',
   failing: 'warning',
   ok: 'good',
   delivers: 'good',
@@ -160,11 +193,11 @@ const LOOK: Readonly<Record<string, string>> = {
   active: 'good',
 }
 
-function htmlCell(column: Column, cell: Cell): Html | string {
+function htmlCell(column: Column, cell: Cell, hubId: string): Html | string {
   const { title, isColoured, isWhole } = known(column)
-  const text = cleanText(textOfCell(cell), 400)
-  const href =
-    typeof cell === 'object' ? cell.href : title === 'HUB ID' && /^\d+$/.test(text) ? `/accounts/${text}` : undefined
+  const isAccount = (title === 'HUB ID' || title === 'DOMAIN') && /^\d+$/.test(hubId)
+  const text = cleanText(textOfCell(cell), 400) || (isAccount ? `account ${hubId}` : '')
+  const href = typeof cell === 'object' ? cell.href : isAccount ? `/accounts/${hubId}` : undefined
   if (href !== undefined) return html`<a href="${href}">${text}</a>`
   if (isColoured === true && text !== '') return badge(LOOK[text] ?? 'off', text)
   return isWhole === true ? html`<span class="whole">${text}</span>` : text

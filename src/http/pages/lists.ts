@@ -1,24 +1,12 @@
 import { listTransitions } from '../../operations/alerts.ts'
 import { listAudit } from '../../operations/audit.ts'
-import { listDeliveries } from '../../operations/deliveries.ts'
+import { listDeliveries, OUTCOME_WORDS } from '../../operations/deliveries.ts'
 import { listChanges, listUpcoming } from '../../operations/installation.ts'
 import { listSilences } from '../../operations/silences.ts'
 import { html } from '../../text/html.ts'
 import { formTokenField } from '../access/forms.ts'
 import { type ListPage, listPage } from './list-page.ts'
-import { hidden, select } from './parts/forms.ts'
-
-/** How far back deliveries that were given up are sent again. They are kept for 30 days. */
-const GIVEN_UP_IN = {
-  name: 'since',
-  label: 'Given up in the last',
-  of: [
-    ['1h', 'hour'],
-    ['24h', '24 hours'],
-    ['3d', '3 days'],
-    ['30d', '30 days'],
-  ],
-} as const
+import { hidden } from './parts/forms.ts'
 
 /** Lists that are made of their operations alone. */
 export const LISTS: readonly ListPage[] = [
@@ -28,7 +16,8 @@ export const LISTS: readonly ListPage[] = [
     at: '/changes',
     path: '/changes',
     title: 'Changes',
-    defaults: { since: '24h' },
+    defaults: { since: '24h', limit: '10' },
+    allOf: ({ leftOut }) => (leftOut > 0 ? { limit: '500' } : undefined),
   }),
   listPage({ operation: listAudit, at: '/audit', path: '/audit', title: 'Audit', defaults: { since: '7d' } }),
   listPage({
@@ -36,14 +25,16 @@ export const LISTS: readonly ListPage[] = [
     at: '/alerts',
     path: '/alerts/log',
     title: 'Alert log',
-    defaults: { since: '24h' },
+    defaults: { since: '24h', newest: 'true' },
+    without: ['AGE', 'ID', 'RECEIVERS'],
   }),
   listPage({
     operation: listSilences,
     at: '/alerts',
     path: '/silences',
     title: 'Silences',
-    above: () => html`<p><a class="button" href="/silences/new">New silence</a></p>`,
+    without: ['ID'],
+    above: html`<p><a class="button" href="/silences/new">New silence</a></p>`,
     toDo: ({ items }, token) =>
       items.map(
         ({ id }) =>
@@ -55,18 +46,16 @@ export const LISTS: readonly ListPage[] = [
     at: '/deliveries',
     path: '/deliveries',
     title: 'Deliveries',
-    above: (
-      _value,
-      token,
-    ) => html`<form method="post" action="/deliveries/replay" class="search">${formTokenField(token)}
-${select(GIVEN_UP_IN, '24h')} <button>Replay all of them</button>
-</form>`,
-    toDo: ({ receivers }, token) =>
+    defaults: { last: 'true' },
+    linked: ['receiver'],
+    words: OUTCOME_WORDS,
+    toDo: ({ receivers, counted: [_, ...toRetry] }, token) =>
       receivers.map(
-        ({ receiver }) =>
-          html`<form method="post" class="row">${formTokenField(token)}${hidden('name', receiver)}${hidden('receiver', receiver)}${hidden('since', '30d')}
-<button class="small" formaction="/deliveries/test">Send a test<span class="unseen"> to ${receiver}</span></button>
-<button class="small" formaction="/deliveries/replay">Retry<span class="unseen"> what ${receiver} did not get</span></button></form>`,
+        ({
+          receiver,
+        }) => html`<form method="post" class="row">${formTokenField(token)}${hidden('name', receiver)}${hidden('receiver', receiver)}${hidden('since', '30d')}
+${toRetry.every((by) => !by.has(receiver)) ? undefined : html`<button class="small" formaction="/deliveries/replay">Retry now<span class="unseen"> what ${receiver} did not get</span></button>`}
+<button class="small" formaction="/deliveries/test">Send a test<span class="unseen"> to ${receiver}</span></button></form>`,
       ),
   }),
 ]

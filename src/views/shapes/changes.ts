@@ -40,7 +40,7 @@ export const FleetChangesShape = shape('FleetChanges', 'Changes in all accounts 
   items: z
     .array(ChangeShape)
     .describe(
-      'Accounts lost, gone and connected, what got worse, limits that moved, what got better; in each the worst first.',
+      'Accounts that connected, were uninstalled or must reconnect, what got worse, limits that moved, what got better; in each the worst first.',
     ),
   leftOut: count('Changes that are counted, but not in `items`.'),
 })

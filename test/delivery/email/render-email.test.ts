@@ -367,7 +367,7 @@ describe('a digest that is not the first begins with what changed since the last
     const { text, html } = mail(someChanges())
     const begins = `1 account must reconnect, 1 alert opened, 1 limit moved, 1 alert ended, 1 account connected since 2026-11-20 08:00 UTC.
 
-Accounts lost, gone and connected
+Accounts: connected, uninstalled, must reconnect
   globex.example.com (5): tokens, ok → must reconnect (2026-11-21 09:00 UTC)
   account 9: had to reconnect, then reconnected (2026-11-21 10:00 UTC)
 

@@ -95,7 +95,9 @@ test('a digest begins with what changed since the last one, and has room for it'
   const [header, first, ...rest] = parsed(aMessage(alerts, { type: 'alert.digest', data })).blocks
   expect(header?.type).toBe('header')
   expect(first).toMatchObject({
-    text: { text: expect.stringMatching(/^1 account must reconnect, .*\nAccounts lost, gone and connected\n/) },
+    text: {
+      text: expect.stringMatching(/^1 account must reconnect, .*\nAccounts: connected, uninstalled, must reconnect\n/),
+    },
   })
   expect(rest.filter(({ type }) => type === 'section')).toHaveLength(23)
   const [item] = data.changed.items

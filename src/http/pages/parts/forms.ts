@@ -27,8 +27,8 @@ export function select({ name, label, of }: Choice, chosen: string | undefined):
 }
 
 /** A value that a form carries along; nothing where there is none. */
-export function hidden(name: string, value: string | undefined): Html | undefined {
-  return value === undefined ? undefined : html`<input type="hidden" name="${name}" value="${value}">`
+export function hidden(name: string, value = ''): Html {
+  return value === '' ? html`` : html`<input type="hidden" name="${name}" value="${value}">`
 }
 
 /** The address of a page with a filter: empty values are left out. */
