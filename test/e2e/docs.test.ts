@@ -184,7 +184,7 @@ test('every command that a sentence names is one, with the options that it names
 })
 
 test('the encryption key is changed by the commands of the guide, one after the other', async () => {
-  const heading = 'Changing the encryption key'
+  const heading = 'Change the encryption key'
   const blocks = BLOCKS.filter((block) => block.path === 'config/guide/operation.md' && block.heading === heading)
   expect(blocks.map(({ kind }) => kind)).toEqual(['sh', 'yaml', 'sh', 'yaml', 'sh', 'sh', 'yaml', 'sh'])
   const file = join(folder, 'config', 'plimsoll.yaml')

@@ -19,6 +19,7 @@ export const RUN_ELSEWHERE: Record<string, string> = {
   'plimsoll accounts connect --refresh-token-file token.txt': 'test/e2e/command-line.test.ts',
   'plimsoll accounts uninstall 1234567 --wait': 'test/e2e/command-line.test.ts',
   'plimsoll start --repair': 'test/faults/full-disk.test.ts',
+  'plimsoll init': 'test/cli/init.test.ts',
   'plimsoll doctor': 'test/e2e/doctor.test.ts',
   'plimsoll alerts ack ALERT_ID': 'test/cli/alerts-silence.test.ts',
   'plimsoll alerts unack ALERT_ID': 'test/cli/json-shapes.test.ts',
@@ -46,7 +47,7 @@ export const RUN_ELSEWHERE: Record<string, string> = {
 /** Documents, or parts of them, that a test of their own follows from the first command to the last. */
 export const WALKED: readonly { path: string; heading?: string; by: string }[] = [
   { path: 'README.md', heading: 'First ten minutes', by: 'test/e2e/guides.test.ts' },
-  { path: 'config/guide/operation.md', heading: 'Changing the encryption key', by: 'test/e2e/docs.test.ts' },
+  { path: 'config/guide/operation.md', heading: 'Change the encryption key', by: 'test/e2e/docs.test.ts' },
   { path: 'config/guide/api.md', by: 'test/e2e/guides.test.ts' },
   { path: 'config/deploy/README.md', by: 'test/e2e/deploy-guide.test.ts' },
   { path: 'config/deploy/monitoring.md', heading: 'Prometheus', by: 'test/e2e/monitoring.test.ts' },
