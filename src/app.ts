@@ -115,7 +115,7 @@ export async function startApp(
   metrics.started(daemon.startedAt)
   metrics.configReload(true, daemon.startedAt)
   const as = { url: http.url, pid: process.pid, roles: [...roles] }
-  log.info({ code: 'daemon.started', ...as }, `Plimsoll is at work: ${http.url}`)
+  log.info({ code: 'daemon.started', ...as }, `Plimsoll is running: ${http.url}`)
   return {
     url: http.url,
     signInPath: http.signInPath,

@@ -35,7 +35,7 @@ function* adviseProvider({ provider: { api, scopes, optionalScopes } }: Config, 
   yield {
     path: ['provider', 'scopes'],
     message:
-      'none of these opens the limits endpoints: polls will answer 403; add one of crm.objects.*.read, ' +
+      'no scope here opens the limits endpoints: HubSpot will answer polls with 403; add one of crm.objects.*.read, ' +
       'crm.objects.*.write, tickets, e-commerce, media_bridge.read',
   }
 }
@@ -73,11 +73,11 @@ function* adviseRoutes({ routes, receivers, tokens }: Config): Iterable<Advice> 
   const isPartial = (name: string) => receivers[name]?.type === 'email' && receivers[name].to === 'account'
   const catchAll = routes.findIndex(({ match, to }) => Object.keys(match).length === 0 && !to.every(isPartial))
   if (catchAll === -1) {
-    const message = 'alerts that no route matches go nowhere: a last route without `match` takes the rest'
+    const message = 'alerts that no route matches are not sent: add a last route without `match`'
     yield { path: ['routes'], message }
   }
   for (const index of routes.keys()) {
-    const message = `can never match: routes[${catchAll}] takes everything`
+    const message = `can never match: routes[${catchAll}] matches everything`
     if (catchAll !== -1 && index > catchAll) yield { path: ['routes', index], message }
   }
   const used = new Set(routes.flatMap(({ to }) => to))

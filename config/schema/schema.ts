@@ -138,7 +138,7 @@ function checkNames({ receivers, tags, limits, thresholds, routes, tokens }: Unc
     for (const [position, name] of asList(to).entries()) {
       const { events } = asGroup(asGroup(receivers)[String(name)])
       if (events !== undefined && !asList(events).includes('alerts'))
-        report(['routes', index, 'to', position], 'takes no alerts: its events have none')
+        report(['routes', index, 'to', position], 'accepts no alerts: its events have none')
     }
   }
   for (const [path, items] of [

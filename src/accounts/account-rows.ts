@@ -181,7 +181,7 @@ function rowOf(fields: Fields): AccountRow | string {
   const token = tokenOf(fields)
   if (typeof token === 'string') return token
   const { hubDomain = '', user = '', contact = '', connectedAt = '' } = fields
-  if (!/^[^\s\p{Cc}]{0,255}$/u.test(hubDomain)) return 'has a hubDomain that is none'
+  if (!/^[^\s\p{Cc}]{0,255}$/u.test(hubDomain)) return 'has a hubDomain that is no domain'
   if (!/^\P{Cc}{0,255}$/u.test(user)) return 'has a user that is too long, or holds control characters'
   if (contact !== '' && !isMailbox(contact)) return 'has a contact that is no e-mail address'
   const at = connectedAt === '' ? null : Date.parse(connectedAt)

@@ -97,7 +97,7 @@ async function withLastingToken(deps: FinishDeps, grant: ParkedGrant): Promise<P
   if (grant.times.expiresAt - clock.now() > TOO_SHORT_MS) return grant
   const admission = await endpoint.enter()
   if (admission.is === 'closed') {
-    return { class: 'transient', code: 'closed', message: 'the token endpoint takes no calls', status: 0 }
+    return { class: 'transient', code: 'closed', message: 'the token endpoint accepts no calls', status: 0 }
   }
   const sentAt = clock.now()
   const answer = await provider.refresh(grant.refreshToken)

@@ -46,6 +46,6 @@ function refuseOtherKeys({ place, vault, clock }: Services): void {
   const loaded = loadConfig({ ...place, now: clock.now() })
   const ids = loaded.ok ? loaded.config.encryption?.keys.map(({ id }) => id) : undefined
   if (ids === undefined || ids.join() === vault.keyIds.join()) return
-  const why = `the config file has the keys ${ids.join(', ')}, and the daemon works by ${vault.keyIds.join(', ')}`
+  const why = `the config file has the keys ${ids.join(', ')}, but the daemon uses ${vault.keyIds.join(', ')}`
   throw new Refusal('conflict', why, { hint: 'send the daemon SIGHUP, then run this again' })
 }

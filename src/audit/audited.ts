@@ -40,7 +40,7 @@ export const AUDITED = {
   'accounts.exported': { part: 'changes', did: 'exported accounts', code: 'accounts.exported' },
   'admin-token.added': { part: 'changes', did: 'made an admin token', code: 'admin-token.added' },
   'admin-token.removed': { part: 'changes', did: 'removed an admin token', code: 'admin-token.removed' },
-  'keys.rekeyed': { part: 'changes', did: 'encrypted all tokens anew', code: 'keys.rekeyed' },
+  'keys.rekeyed': { part: 'changes', did: 'encrypted all tokens again', code: 'keys.rekeyed' },
   'config.changed': { part: 'changes', did: 'started with another config' },
   'config.reloaded': { part: 'changes', did: 'reloaded the config' },
   'config.refused': { part: 'changes', did: 'reloaded a config that is refused' },

@@ -13,5 +13,5 @@ export async function confirm(io: Io, yes: boolean | undefined, { question, answ
   io.err(`${question}\nType ${answer} to go on: `)
   const typed = await typedLines(io)()
   if (typed?.toLowerCase() === answer.toLowerCase()) return
-  throw new CommandError('not confirmed, nothing was changed: --yes goes on without a question')
+  throw new CommandError('not confirmed, nothing was changed: --yes skips the question')
 }

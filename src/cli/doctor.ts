@@ -33,7 +33,7 @@ export async function doctor(io: Io, options: CommonOptions): Promise<void> {
     if (options.json === true) printJson(io, findings)
     else printFindings(io, findings)
     const failed = findings.filter(({ level }) => level === 'fail').length
-    if (failed > 0) throw new CommandError(`${failed} of ${findings.length} checks failed: each shows the way out`)
+    if (failed > 0) throw new CommandError(`${failed} of ${findings.length} checks failed: each shows what to do`)
   } finally {
     await lifecycle.close()
   }

@@ -105,7 +105,7 @@ function describeTaken(error: unknown): string | undefined {
 const WHY: Readonly<Record<string, (name: string) => string>> = {
   ENOENT: (name) => `there is no file ${name}`,
   EACCES: (name) => `this user may not read ${name}`,
-  EISDIR: (name) => `${name} is a folder: it takes a file`,
+  EISDIR: (name) => `${name} is a folder, not a file`,
 }
 
 /** Why a file that was named on the command line can't be read. */

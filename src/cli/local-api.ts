@@ -117,7 +117,7 @@ export function explainStoreError(error: unknown): unknown {
   }
   if (refusesWrites(error)) {
     return new CommandError(
-      `Redis takes no writes (${(error as Error).message}): plimsoll doctor shows what to do; then run this again, it goes on where it was`,
+      `Redis accepts no writes (${(error as Error).message}): plimsoll doctor shows what to do; then run this again, it continues where it stopped`,
     )
   }
   const isAway = error instanceof ApiProblem && error.problem.type === 'urn:plimsoll:problem:redis-away'

@@ -229,7 +229,7 @@ function openFile(io: Io, name: string): Readable {
   if (name === '-') return Readable.from(io.stdin())
   const file = resolve(io.cwd, name)
   try {
-    if (statSync(file).isDirectory()) throw new CommandError(`${name} is a folder: it takes a file`)
+    if (statSync(file).isDirectory()) throw new CommandError(`${name} is a folder, not a file`)
     accessSync(file, constants.R_OK)
   } catch (error) {
     throw error instanceof CommandError ? error : unreadable(name, error)

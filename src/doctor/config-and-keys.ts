@@ -85,7 +85,7 @@ export async function checkAdminTokens(installation: Installation): Promise<Find
     .catch(() => undefined)
   if (stored === undefined) return warn(ADMIN_TOKENS, 'not known: Redis does not answer')
   const ignored = stored.filter(({ isOurs }) => !isOurs).length
-  if (ignored === 0) return ok(ADMIN_TOKENS, stored.length === 0 ? 'none has a name' : `${stored.length} with a name`)
+  if (ignored === 0) return ok(ADMIN_TOKENS, stored.length === 0 ? 'no named tokens' : `${stored.length} with a name`)
   const fix = 'plimsoll admin-tokens list names them: remove them, and make new ones for those that you know'
   return warn(ADMIN_TOKENS, `${ignored} of ${stored.length} were not made by this installation and do not work`, fix)
 }

@@ -17,10 +17,10 @@ export async function checkInForce({ config, redis, keys, vaultKeys }: Installat
     .catch(() => undefined)
   if (alive === undefined) return warn(IN_FORCE, 'not known: Redis does not answer')
   const ring = keysOf({ vaultKeys, config })
-  if (alive.length === 0 || ring === undefined) return ok(IN_FORCE, 'no daemon is at work')
+  if (alive.length === 0 || ring === undefined) return ok(IN_FORCE, 'no daemon runs')
   const ours = configFingerprint(config, createVault(ring).derive('config'))
   const others = alive.filter(({ config: inForce }) => inForce !== ours).map(({ name }) => name)
-  if (others.length === 0) return ok(IN_FORCE, 'every daemon works by this file')
+  if (others.length === 0) return ok(IN_FORCE, 'all daemons use this config')
   const fix = 'send SIGHUP (systemctl reload plimsoll); the log names what needs a restart (config.reloaded)'
   return warn(IN_FORCE, `another config than this file is in force: ${others.join(', ')}`, fix)
 }

@@ -19,7 +19,7 @@ export const FLEET_LINES = {
     well: ({ deliveries: { receivers } }) =>
       receivers.length === 0 ? 'nothing was sent so far' : 'no receiver is known to fail',
   },
-  daemon: { of: ['daemons', 'work'], well: () => 'at work: sweeps finish' },
+  daemon: { of: ['daemons', 'work'], well: () => 'running: sweeps finish' },
 } satisfies Record<string, Line>
 
 /** One of the report's lines about what all daemons share. */

@@ -113,7 +113,7 @@ async function checkWrite(store: Store, keys: Keys, now: number): Promise<Findin
     await store.hset(keys.progress, 'probe', now)
     // A message that starts no sweep: without the right to publish, daemons find each other's work at their ticks only.
     await store.publish(`${keys.queues}:wakes`, 'probe')
-    return ok('redis.write', 'takes writes')
+    return ok('redis.write', 'accepts writes')
   } catch (error) {
     if (!isRefusal(error)) throw error
     return refusedWrites(error)

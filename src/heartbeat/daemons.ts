@@ -95,6 +95,6 @@ export function leftUndone(atWork: readonly { roles: readonly string[] }[]): str
 
 /** Without pages a fleet may well be: it has a command line. */
 const WITHOUT: Partial<Record<Role, string>> = {
-  clock: 'NO CLOCK is at work: workers sweep by their own ticks only (plimsoll start --roles clock)',
-  worker: 'NO WORKER is at work: nothing is refreshed, polled or sent (plimsoll start --roles worker)',
+  clock: 'NO CLOCK is running: workers sweep by their own ticks only (plimsoll start --roles clock)',
+  worker: 'NO WORKER is running: nothing is refreshed, polled or sent (plimsoll start --roles worker)',
 }

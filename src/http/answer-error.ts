@@ -121,7 +121,7 @@ export function asProblem(error: unknown, { clock }: Pick<Answering, 'clock'>): 
   if (error instanceof UnreadableKey)
     return new Problem(
       503,
-      "What is stored of this account can't be read: its next poll puts that aside, and begins anew.",
+      "What is stored of this account can't be read: its next poll puts that aside, and starts again.",
     )
   const status = (error as { statusCode?: number } | null)?.statusCode ?? 500
   if (status < 400 || status >= 500)

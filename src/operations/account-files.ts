@@ -78,7 +78,7 @@ export const importAccounts = operation({
   id: 'importAccounts',
   method: 'POST',
   path: '/accounts/import',
-  summary: 'bring many accounts in with their refresh tokens; run again, it goes on where it ended',
+  summary: 'bring many accounts in with their refresh tokens; run again, it continues where it ended',
   description:
     'The body is the file: CSV with a header (hubId,refreshToken,hubDomain) as spreadsheets save it, or one JSON object a line. ' +
     'Each good line is stored as it comes, and each bad one is named.',

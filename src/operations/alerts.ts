@@ -129,7 +129,7 @@ export const listTransitions = operation({
   id: 'listTransitions',
   method: 'GET',
   path: '/transitions',
-  summary: 'list what alerts did, and the outcome of each: pending, delivered, dead, withheld',
+  summary: 'list the history of alerts, and what was sent',
   description: 'The last 1,000 transitions of each of the 64 partitions.',
   input: z.strictObject({
     since: momentField('from when on').prefault('24h'),

@@ -202,7 +202,7 @@ export const verifyOutbox = operation({
   id: 'verifyOutbox',
   method: 'GET',
   path: '/outbox/verification',
-  summary: 'whether every transition that was committed is delivered, on its way, given up or withheld',
+  summary: 'check that every change of an alert was sent, is queued, or needed no message',
   description: 'Every open alert is compared with what its receivers were sent.',
   input: z.strictObject({}),
   output: OutboxProofShape,

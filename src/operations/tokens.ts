@@ -188,14 +188,14 @@ export const rekey = operation({
   method: 'POST',
   path: '/keys/rekey',
   scope: 'admin',
-  summary: 'encrypt all stored tokens anew with the first key of encryption.keys, while the daemon runs',
+  summary: 'encrypt all stored tokens with the first key of encryption.keys, while the daemon runs',
   description: 'Nothing is replaced twice: one that was stopped is simply asked for again.',
   input: z.strictObject({}),
   output: RekeyedShape,
   command: {
     name: 'keys rekey',
     confirm: {
-      question: 'All stored tokens are encrypted anew with the first key of encryption.keys. Is that key backed up?',
+      question: 'All stored tokens will be encrypted with the first key of encryption.keys. Is that key backed up?',
       answer: 'yes',
     },
     busy: 'accounts',
@@ -221,7 +221,7 @@ export const rekey = operation({
     const isAll = is === 'clean' && unopened.length === 0 && needed.length === 0
     const free = `it may be taken out of encryption.keys everywhere, then send each daemon SIGHUP`
     return [
-      `${countOf(accounts, 'account')}: ${countOf(replaced, 'value')} encrypted anew with key ${keyId}`,
+      `${countOf(accounts, 'account')}: ${countOf(replaced, 'value')} encrypted with key ${keyId}`,
       ...unopened.map(
         ({ hubId, fields, reason }) => `account ${hubId}: ${fields.join(', ')} left as it was: ${reason}`,
       ),
@@ -233,14 +233,14 @@ export const rekey = operation({
 })
 
 function whyNotDone({ is, unopened, needed, writers, writingKeys }: Rekeyed): string | undefined {
-  if (is === 'stopped') return 'stopped: run it again, it goes on where it was'
+  if (is === 'stopped') return 'stopped: run it again, it continues where it stopped'
   if (is === 'writing') {
     const who = writers.length === 0 ? '' : ` (${writers.map(({ daemon }) => daemon).join(', ')})`
     return `another process still writes with key ${writingKeys.join(', ')}${who}: send a daemon SIGHUP, let a command end, then run this again`
   }
   if (needed.length > 0) {
     const who = needed.map(({ daemon, key }) => `${daemon} needs key ${key}`).join(', ')
-    return `${who} for new tokens in its data folder: its /readyz shows why they could not be sealed anew. Keep the key until then, and run this again`
+    return `${who} for new tokens in its data folder: its /readyz shows why they could not be encrypted again. Keep the key until then, and run this again`
   }
   if (unopened.length === 0) return undefined
   return `tokens of ${countOf(unopened.length, 'account')} were left as they were: add the key that is missing to encryption.keys, or have the customer connect again`

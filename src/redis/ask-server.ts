@@ -20,7 +20,7 @@ export function askServer(socket: string, withinMs: number): Promise<Presence> {
     const unwell = (why: string) => end({ is: 'unwell', why })
     const timer = setTimeout(() => unwell('it does not answer'), withinMs)
     connection.on('error', ({ code = '' }: NodeJS.ErrnoException) =>
-      NO_LISTENER.includes(code) ? end({ is: 'absent' }) : unwell(`it takes no connection (${code})`),
+      NO_LISTENER.includes(code) ? end({ is: 'absent' }) : unwell(`it accepts no connection (${code})`),
     )
     connection.on('end', () => unwell('it closed the connection'))
     let greeting = ''

@@ -36,7 +36,7 @@ interface DataFacts {
 
 export function judgeData({ began, installation, evicted }: DataFacts): DataTrouble | undefined {
   if (installation !== began) {
-    const what = installation === null ? 'it was emptied' : 'it was emptied or replaced, and begun anew'
+    const what = installation === null ? 'it was emptied' : 'it was emptied or replaced'
     return {
       code: 'redis.emptied',
       isOurs: false,
@@ -47,7 +47,7 @@ export function judgeData({ began, installation, evicted }: DataFacts): DataTrou
   return {
     code: 'redis.evicts',
     isOurs: true,
-    detail: `Redis threw away ${evicted} keys for want of memory since this daemon began: tokens may be among them`,
+    detail: `Redis threw away ${evicted} keys since this daemon started, because memory was full: tokens may be among them`,
   }
 }
 

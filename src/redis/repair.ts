@@ -22,7 +22,7 @@ export function repairAppendOnlyFile(dataDir: string, now: number): Repair | und
   const stored = storedFiles(folder)
   if (stored === undefined) return undefined
   const lock = takeServerLock(folder)
-  if (lock === undefined) throw new Error(`a redis-server is at work in ${folder}: stop the daemons, then repair`)
+  if (lock === undefined) throw new Error(`a redis-server runs in ${folder}: stop the daemons, then repair`)
   try {
     if (stored.lost !== undefined) throw unrepairable(folder, stored.lost)
     if (checkAppendOnlyFile(stored.file).isWhole) return undefined

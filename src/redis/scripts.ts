@@ -220,7 +220,7 @@ ${step}
 end
 ${include('refusal')}local accounts = #KEYS - ${guards}
 local answers, each = {}, #ARGV / accounts
--- Filled anew for each: tables of their own took a twentieth of a step.
+-- Filled again for each: tables of their own took a twentieth of a step.
 local ownKeys, ownArguments = {}, {}
 for number = 1, accounts do
   ownKeys[1] = KEYS[number]

@@ -92,7 +92,7 @@ function accountMetrics({ counter, outcomes, histogram }: Makers) {
     reportGaps: counter('limit_report_gaps', 'Reports of which a part could not be read, and the rest was.'),
     pollLateness: histogram(
       'limit_poll_lateness',
-      "From an account's regular turn until it was polled; 0: it was polled earlier.",
+      'Delay of a poll after its due time; 0: it was polled earlier.',
       LATENESS,
     ),
     installs: outcomes('installs', 'Callbacks of installs, by outcome.', INSTALL_RESULTS),
@@ -147,7 +147,7 @@ function callMetrics({ counter, histogram }: Makers) {
 }
 
 function daemonMetrics({ counter, histogram }: Makers, registry: Registry) {
-  const startedAt = unset('plimsoll_daemon_start_timestamp_seconds', 'When this daemon was at work.', registry)
+  const startedAt = unset('plimsoll_daemon_start_timestamp_seconds', 'Start time of this daemon.', registry)
   const reloaded = unset(
     'plimsoll_config_last_reload_successful',
     'Whether the config file was taken over when it was last read: 1 or 0.',

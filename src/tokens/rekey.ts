@@ -42,7 +42,7 @@ export interface Rekeyed {
   /** The key that everything is to be under. */
   keyId: string
   accounts: number
-  /** Values that were encrypted anew. */
+  /** Values that were encrypted with the first key. */
   replaced: number
   passes: number
   unopened: UnopenedTokens[]

@@ -202,7 +202,7 @@ function resealFile(vault: Vault, file: string, lines: readonly string[]): Stuck
     const { name, holder, sealed, text, stuck: unopened } = openLine(vault, line)
     if (unopened !== undefined) stuck.push(unopened)
     if (text === undefined || keyIdOf(sealed) === vault.keyIds[0]) return line
-    old.push({ holder, needs: keyIdOf(sealed), reason: 'it could not be sealed anew' })
+    old.push({ holder, needs: keyIdOf(sealed), reason: 'it could not be encrypted again' })
     return `${name} ${vault.seal(text, hubIdOf(holder), 'answer').toString('base64')}`
   })
   try {

@@ -63,7 +63,7 @@ export function daemonsText(daemons: readonly DaemonShape[]): string {
   const silent = daemons
     .filter((daemon) => daemon.silent)
     .map(({ name, lastSeenAt }) => `${cleanText(name, 80)} has been silent since ${formatTime(lastSeenAt)}`)
-  const atWork = working.length === 0 ? 'none is at work' : `${working.length} at work (${working.join(', ')})`
+  const atWork = working.length === 0 ? 'not running' : `${working.length} running (${working.join(', ')})`
   return [atWork, ...leftUndone(daemons.filter(({ silent }) => !silent)), ...silent].join(', ')
 }
 

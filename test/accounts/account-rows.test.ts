@@ -118,7 +118,7 @@ describe('a bad line', () => {
     [`{"hubId":1,"${TOKEN}":"a"}`, /^has a field {2}that is not known/],
     ['{"hubId":1,"refreshToken":"a","sealedRefreshToken":"AA=="}', /give one/],
     ['{"hubId":1,"sealedRefreshToken":"no base64!"}', 'has a sealedRefreshToken that is no base64'],
-    ['{"hubId":1,"refreshToken":"a","hubDomain":"a b"}', 'has a hubDomain that is none'],
+    ['{"hubId":1,"refreshToken":"a","hubDomain":"a b"}', 'has a hubDomain that is no domain'],
     ['{"hubId":1,"refreshToken":"a","user":"a\\u0000"}', /^has a user/],
     ['{"hubId":1,"refreshToken":"a","connectedAt":"yesterday"}', /^has a connectedAt/],
   ])('of JSON lines: %s', async (line, why) => {

@@ -125,7 +125,7 @@ test('what a daemon finds of itself is told without the account that it names, a
     "Work does not move: oldest:refresh. See the daemon's log, and restart it.",
   ])
   expect(outsideReport(fleetFacts({ daemons: [{ ...DAEMON, roles: ['worker'] }] })).reasons).toEqual([
-    expect.stringMatching(/^NO CLOCK is at work/),
+    expect.stringMatching(/^NO CLOCK is running/),
   ])
 })
 

@@ -271,7 +271,7 @@ describe('the verdict on the fleet is as bad as the worst of its facts', () => {
       'no daemon works',
       { daemons: [{ ...DAEMON, roles: ['clock', 'web'] }] },
       {},
-      'Critical: NO WORKER is at work: nothing is refreshed, polled or sent (plimsoll start --roles worker)',
+      'Critical: NO WORKER is running: nothing is refreshed, polled or sent (plimsoll start --roles worker)',
     ],
     [
       'the daemon finds itself stuck',

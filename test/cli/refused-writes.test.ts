@@ -6,7 +6,7 @@ import { plimsollHere } from '../support/command.ts'
 import { eventually, freePort } from '../support/fleet.ts'
 import { startRedis } from '../support/redis-server.ts'
 
-test('a start while Redis takes no writes names the way out, as other commands do', async () => {
+test('a start while Redis accepts no writes names the way out, as other commands do', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'plimsoll-refused-'))
   const redis = await startRedis(folder)
   onTestFinished(async () => {
@@ -32,6 +32,6 @@ routes: [ { to: [ops] } ]
   const { code, err } = await plimsollHere(['start', '--config', 'plimsoll.yaml'], folder)
   expect([code, err]).toEqual([
     1,
-    expect.stringMatching(/^plimsoll: Redis takes no writes \(MISCONF .*\): plimsoll doctor shows what to do/m),
+    expect.stringMatching(/^plimsoll: Redis accepts no writes \(MISCONF .*\): plimsoll doctor shows what to do/m),
   ])
 })

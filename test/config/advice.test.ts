@@ -17,7 +17,7 @@ test('a config that leaves nothing to say gets no notices', () => {
 
 test('the smallest file is told what it goes without', () => {
   expect(noticesOf(SMALLEST)).toEqual([
-    'provider.scopes: none of these opens the limits endpoints: polls will answer 403; add one of crm.objects.*.read, ' +
+    'provider.scopes: no scope here opens the limits endpoints: HubSpot will answer polls with 403; add one of crm.objects.*.read, ' +
       'crm.objects.*.write, tickets, e-commerce, media_bridge.read',
     'limits.associations: empty: association limits are not polled; auto watches all pairs, or list them, like { from: "0-1", to: "0-2" }',
     'receivers: if ops fails, no alert reaches you: add a second receiver',
@@ -82,7 +82,7 @@ test.each([
 
 test('crm.schemas scopes do not open the limits endpoints', () => {
   const text = smallestWith('provider: { clientId: a, clientSecret: b, scopes: [oauth, crm.schemas.contacts.read] }')
-  expect(noticesOf(text).join()).toContain('polls will answer 403')
+  expect(noticesOf(text).join()).toContain('answer polls with 403')
 })
 
 test.each<[name: string, group: string, ...notices: string[]]>([
@@ -99,12 +99,12 @@ test.each<[name: string, group: string, ...notices: string[]]>([
   [
     'no route for the rest',
     'routes: [ { match: { level: critical }, to: [ops, dba] } ]',
-    'routes: alerts that no route matches go nowhere: a last route without `match` takes the rest',
+    'routes: alerts that no route matches are not sent: add a last route without `match`',
   ],
   [
     'a route behind one for everything',
     'routes: [ { to: [ops, dba] }, { match: { kind: token }, to: [ops] } ]',
-    'routes[1]: can never match: routes[0] takes everything',
+    'routes[1]: can never match: routes[0] matches everything',
   ],
   [
     'a short secret',

@@ -17,7 +17,7 @@ test.each([
 
 test('a route to what takes no alerts is refused', () => {
   expect(problemsOf(withHook('events: [accounts]', '[ops, hook]'))).toEqual([
-    'routes[0].to[1]: takes no alerts: its events have none',
+    'routes[0].to[1]: accepts no alerts: its events have none',
   ])
 })
 

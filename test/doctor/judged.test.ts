@@ -60,7 +60,7 @@ const daemonLine = (changed: Partial<StatusFacts>) => fleetLine('daemon', status
 const silent = { ...DAEMON, lastSeenAt: NOW - MINUTE }
 
 test.each<[string, Partial<StatusFacts>, string, string]>([
-  ['is at work', {}, 'ok', 'at work: sweeps finish'],
+  ['is at work', {}, 'ok', 'running: sweeps finish'],
   ['was never there', { daemons: [] }, 'warn', 'no daemon runs: nothing is refreshed, polled or sent'],
   [
     'is gone',
@@ -84,7 +84,7 @@ test.each<[string, Partial<StatusFacts>, string, string]>([
     'leaves a part to others',
     { daemons: [{ ...DAEMON, roles: ['clock', 'web'] }] },
     'fail',
-    'NO WORKER is at work: nothing is refreshed, polled or sent (plimsoll start --roles worker)',
+    'NO WORKER is running: nothing is refreshed, polled or sent (plimsoll start --roles worker)',
   ],
 ])('a daemon that %s', (_, changed, level, detail) => {
   expect(daemonLine(changed)).toMatchObject([{ level, detail, ...(level !== 'ok' && { fix: expect.any(String) }) }])

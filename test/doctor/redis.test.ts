@@ -56,7 +56,7 @@ test('a Redis as it should be gets no complaint', async () => {
   expect(Object.values(findings).map(({ level }) => level)).toEqual(Array(7).fill('ok'))
   expect(findings).toMatchObject({
     redis: { detail: expect.stringMatching(/^answers in /) },
-    'redis.write': { detail: 'takes writes' },
+    'redis.write': { detail: 'accepts writes' },
     'redis.format': { detail: 'data that this version reads' },
     'redis.version': { detail: expect.stringMatching(/^\d+\.\d+\.\d+$/) },
     'redis.eviction': { detail: 'noeviction' },

@@ -207,7 +207,7 @@ test('keys rekey works where a key is missing, without which no daemon starts', 
   const part = await run(lacking, 'keys', 'rekey', '--yes')
   expect(part).toMatchObject({
     code: 1,
-    out: expect.stringContaining('2 accounts: 1 value encrypted anew with key k3'),
+    out: expect.stringContaining('2 accounts: 1 value encrypted with key k3'),
   })
   expect(part.out).toContain('account 7: refresh left as it was')
   const all = await run(await keyed(3, 1), 'keys', 'rekey', '--yes')

@@ -69,7 +69,7 @@ test('an installation at work has nothing that fails', async () => {
   const complaints = Object.values(found).filter(({ level }) => level !== 'ok')
   expect(complaints.map(({ name }) => name)).toEqual(['secret-files'])
 
-  expect(found['config.in-force']).toMatchObject({ level: 'ok', detail: 'every daemon works by this file' })
+  expect(found['config.in-force']).toMatchObject({ level: 'ok', detail: 'all daemons use this config' })
   const changed = await scene.configFile({ ...settings, http: { publicUrl: daemon.url }, tags: { vip: [1] } })
   expect((await doctor(changed)).found['config.in-force']).toMatchObject({
     level: 'warn',
@@ -81,7 +81,7 @@ test('an installation at work has nothing that fails', async () => {
   const apart = await scene.configFile({ ...settings, http, redis: { url: 'redis://127.0.0.1:1' } })
   expect((await doctor(apart)).found).toMatchObject({
     redis: { level: 'fail' },
-    daemon: { level: 'ok', detail: 'at work: sweeps finish' },
+    daemon: { level: 'ok', detail: 'running: sweeps finish' },
     verdict: { level: 'ok' },
   })
 
@@ -99,7 +99,7 @@ test('what is wrong fails with exit code 1, each with its way out', async () => 
   })
   const { code, out, err } = await plimsoll(['doctor', '--config', config], scene.folder)
   expect(code).toBe(1)
-  expect(err).toBe('plimsoll: 3 of 24 checks failed: each shows the way out\n')
+  expect(err).toBe('plimsoll: 3 of 24 checks failed: each shows what to do\n')
   expect(out).toMatch(/^fail {2}redis\.eviction .*\n +-> set maxmemory-policy noeviction/m)
   expect(out).toMatch(/^fail {2}encryption .*\n +-> check encryption\.keys/m)
   expect(out).toMatch(/^fail {2}provider .*\n +-> check provider\.baseUrl/m)

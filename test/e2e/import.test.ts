@@ -150,7 +150,7 @@ test('what is no list of accounts is refused in one line, and an export goes whe
   for (const [args, why] of [
     [['import', 'other.csv'], "other.csv can't be imported: its header has the column name, which is not known"],
     [['import', 'nowhere.csv'], 'there is no file nowhere.csv'],
-    [['import', 'folder'], 'folder is a folder: it takes a file'],
+    [['import', 'folder'], 'folder is a folder, not a file'],
     [['export', 'out.txt'], 'out.txt must end in .csv or .jsonl'],
     [['export', 'other.csv'], 'other.csv exists already: --force overwrites it'],
     [['export', 'nowhere/out.csv'], "nowhere/out.csv can't be written (ENOENT)"],

@@ -165,7 +165,7 @@ test('a cluster with TLS is reached by the names of its nodes, which its certifi
   onTestFinished(() => store.disconnect())
   await store.set('a', '1')
   expect(await store.get('a')).toBe('1')
-  expect(await doctor(redis)).toContainEqual(found('redis.write', 'ok', 'takes writes'))
+  expect(await doctor(redis)).toContainEqual(found('redis.write', 'ok', 'accepts writes'))
   expect(await doctor({ ...redis, cluster: [`127.0.0.1:${port}`] })).toContainEqual(
     found('redis', 'fail', `127.0.0.1:${port} can't be used: certificate is for another host name`),
   )

@@ -210,7 +210,7 @@ test('a rekey waits for an import that began under the old key, and what that br
   expect(said.err).toMatch(
     new RegExp(`^waiting for .*: \\S+ pid ${bringing.pid} \\(accounts import\\) with key k1$`, 'm'),
   )
-  expect(said.out).toContain('2 accounts: 2 values encrypted anew with key k2')
+  expect(said.out).toContain('2 accounts: 2 values encrypted with key k2')
   expect(said.out).toContain('nothing is encrypted with key k1: it may be taken out of encryption.keys')
   expect(await valuesByKey(store, [first, second])).toEqual({ k2: 2 })
 

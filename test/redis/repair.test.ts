@@ -59,7 +59,7 @@ test('a whole file is left as it is, without a copy; where there is none, nothin
 })
 
 test('a server at work on the file is not disturbed', async () => {
-  await using(async () => expect(() => repairAppendOnlyFile(dataDir, NOW)).toThrow('a redis-server is at work in'))
+  await using(async () => expect(() => repairAppendOnlyFile(dataDir, NOW)).toThrow('a redis-server runs in'))
 })
 
 const MANIFEST = 'appendonly.aof.manifest'

@@ -11,7 +11,7 @@ export function documentFaults(): string[] {
     ...documents.filter(({ path }) => /^(config|jobs|src|test)\/(.*\/)?README\.md$/.test(path)).flatMap(wrongNames),
     ...unlinked(documents),
     ...tooLong(documents),
-    ...documents.filter(({ path }) => /^(README|config\/guide\/.*)\.md$/.test(path)).flatMap(longSentences),
+    ...documents.filter(({ path }) => /^(README|config\/(guide|deploy)\/.*)\.md$/.test(path)).flatMap(longSentences),
   ]
 }
 
@@ -85,12 +85,12 @@ function tooLong(documents: readonly Document[]): string[] {
 
 const MOST_WORDS_OF_SENTENCE = 25
 
-/** Sentences of paragraphs, list items and cells; a colon ends a sentence, as a full stop does. */
+/** Sentences of paragraphs, list items and cells. */
 function longSentences(document: Document): string[] {
   const parts = proseOf(document)
     .replaceAll(/`[^`\n]*`/g, 'code')
     .replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1')
-    .split(/\n\s*\n|\n\s*(?:[-*]|\d+\.) |\||[.:;?!](?=\s|$)/)
+    .split(/\n\s*\n|\n\s*(?:[-*]|\d+\.) |\||[.;?!](?=\s|$)/)
   return parts
     .map((part) => part.split(/\s+/).filter((word) => /\w/.test(word) && !/^code\b/.test(word)))
     .filter((words) => words.length > MOST_WORDS_OF_SENTENCE)

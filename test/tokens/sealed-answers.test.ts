@@ -244,7 +244,7 @@ test('a key stays while the folder of another machine needs it', async () => {
   await daemon.stop()
 })
 
-test('what could not be sealed anew, is damaged or lacks its key is said; looking changes nothing', async () => {
+test('what could not be encrypted again, is damaged or lacks its key is said; looking changes nothing', async () => {
   const { answer, logged } = await installation(1)
   const look = () => unopenedAnswers(both, dataDir)
   expect([look(), describeStuck(look()), files()]).toEqual([[], undefined, []])
@@ -252,7 +252,7 @@ test('what could not be sealed anew, is damaged or lacks its key is said; lookin
   const [file = ''] = files()
   // What a process that was killed while it wrote leaves behind.
   writeFileSync(`${file}.half`, '')
-  const reason = expect.stringMatching(/^it could not be sealed anew: .*EEXIST/)
+  const reason = expect.stringMatching(/^it could not be encrypted again: .*EEXIST/)
   expect(resealAnswers(both, dataDir)).toEqual([{ holder: 1, needs: 'k1', reason }])
   expect(look()).toEqual([])
   sealAnswers({ log: logged.log, vault: createVault([k3]) }, dataDir, [answer(2)])

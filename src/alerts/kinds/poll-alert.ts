@@ -99,7 +99,7 @@ export function unreadableAnnouncer(settings: Pick<GrantAlertSettings, 'pageOf'>
   return (account, what) => {
     const subject = about(settings, account)
     if (openState(subject)?.cause === 'unreadable') return NO_ALERT_WRITES
-    const message = `${what} Plimsoll goes on without it: numbers, and what is open, begin anew with the next poll.`
+    const message = `${what} Plimsoll continues without it: the next poll reads all numbers and alerts again.`
     return notifyAlert(subject, { level: 'warning', cause: 'unreadable', message })
   }
 }
@@ -167,7 +167,7 @@ function whyFailing(account: AttemptedAccount, failureClass: string | undefined,
     case 'client':
       return failing("The provider does not take the request itself: see provider.api and the provider's own changes.")
     default:
-      return failing("Plimsoll goes on trying. If it lasts, see the provider's status page.")
+      return failing("Plimsoll keeps trying. If it lasts, see the provider's status page.")
   }
 }
 
@@ -181,6 +181,6 @@ function whyUnauthorized({ hubId, refreshes }: AttemptedAccount, since: number):
         ? `also the one that a refresh brought at ${formatMoment(at)}`
         : `and no refresh has brought another one since then`
   const isNoHelp = failure === undefined ? at >= since : failure.class === 'rejected'
-  const toDo = isNoHelp ? `Connect the account again: ${linkCommand({ hubId })}` : 'Plimsoll goes on trying.'
+  const toDo = isNoHelp ? `Connect the account again: ${linkCommand({ hubId })}` : 'Plimsoll keeps trying.'
   return { cause: isNoHelp ? 'unauthorized' : 'failing', message: `Its access token is refused, ${says}. ${toDo}` }
 }

@@ -25,7 +25,7 @@ export function tokenAnnouncer(settings: TokenAlertSettings): TokenAlerts {
       const expires = account.expiresAt > account.now ? 'expires' : 'expired'
       const message =
         `This account's tokens can't be refreshed for now (${reason}). Its access token ${expires} ` +
-        `${timeOf(account.expiresAt)}, tokens last worked ${timeOf(account.refreshedAt)}. Plimsoll goes on trying.`
+        `${timeOf(account.expiresAt)}, tokens last worked ${timeOf(account.refreshedAt)}. Plimsoll keeps trying.`
       return notifyAlert(about(settings, account), { level: 'critical', cause: 'failing', message })
     },
     reauthorize: (account, refusal) => {

@@ -106,7 +106,7 @@ export class History {
 
   #reading<T>(hubId: number, read: () => T): T {
     const { history } = this.#keys.account(hubId)
-    return readKey(hubId, history, 'Delete it: its history begins anew with the next change.', read)
+    return readKey(hubId, history, 'Delete it: its history starts again with the next change.', read)
   }
 }
 

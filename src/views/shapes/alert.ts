@@ -96,7 +96,7 @@ const Condition = {
   value: z.number().describe('The reading, in the same unit.'),
 }
 const InForce = {
-  rising: objectOrNone('A higher level that so many polls in a row have found, of those it takes.', {
+  rising: objectOrNone('A higher level, the number of polls that have found it, and the number that it needs.', {
     level,
     polls: z.int(),
     of: z.int(),

@@ -6,7 +6,7 @@ export const AttemptShape = shape('Attempt', 'One attempt to deliver one message
   id: text('Of the delivery, the same on each attempt.'),
   receiver: text('Where to.'),
   type: text('Of the message.').meta({ examples: ['alert.firing'] }),
-  attempt: count('The how manieth it was.'),
+  attempt: count('Attempt number, from 1.'),
   outcome: text('`delivered`, `retry` (it is tried again), `dead` (given up) or, of a test, `failed`.'),
   reason: outsideText('The answer, or the fault.'),
   ms: z.number().nullable().describe('How long it took, milliseconds; null where nothing was tried.'),

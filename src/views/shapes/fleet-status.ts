@@ -113,7 +113,7 @@ const perState = Object.fromEntries(ACCOUNT_STATES.map((state) => [state, z.int(
 >
 
 const VerdictShape = shape('Verdict', 'The state of Plimsoll and its accounts.', {
-  level: z.enum(['ok', 'warning', 'critical']).describe('As bad as the worst trouble.'),
+  level: z.enum(['ok', 'warning', 'critical']).describe('Highest severity of all problems.'),
   says: outsideText('The same in one line, as every page shows it.'),
   troubles: z
     .array(

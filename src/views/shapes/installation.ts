@@ -5,7 +5,7 @@ export const FindingShape = shape('Finding', 'Result of one check of `plimsoll d
   name: text('Name of the check.'),
   level: z.enum(['ok', 'warn', 'fail']),
   detail: text('The finding.'),
-  fix: text('The way out; every `fail` has one.').exactOptional(),
+  fix: text('What to do; every `fail` has one.').exactOptional(),
 })
 
 const scopes = z.array(z.enum(['read', 'tokens', 'write', 'audit'])).describe('Its scopes.')
@@ -31,13 +31,13 @@ export const RemovedAdminTokenShape = shape('RemovedAdminToken', 'An admin token
   outcome: z.literal('removed'),
 })
 
-export const RekeyedShape = shape('Rekeyed', 'Outcome of encrypting all stored tokens anew.', {
+export const RekeyedShape = shape('Rekeyed', 'Outcome of encrypting all stored tokens again.', {
   outcome: z
     .enum(['clean', 'writing', 'stopped'])
     .describe('`writing`: a daemon or a command still writes with another key; `stopped`: it was stopped.'),
   key: text('The key that everything is to be under.'),
   accounts: count('Checked.'),
-  replaced: count('Values that were encrypted anew.'),
+  replaced: count('Values that were encrypted with the first key.'),
   passes: count('How often all accounts were checked.'),
   unopened: z
     .array(z.object({ hubId: z.int(), fields: z.array(z.string()), reason: z.string() }))

@@ -183,7 +183,7 @@ describe('polls that fail for long', () => {
     })
     expect(alert.message).toBe(
       'The limits of this account could not be read in 8 polls in a row, since 2026-11-21 09:00 UTC ' +
-        "(the provider answered 503). Plimsoll goes on trying. If it lasts, see the provider's status page.",
+        "(the provider answered 503). Plimsoll keeps trying. If it lasts, see the provider's status page.",
     )
   })
 
@@ -193,7 +193,7 @@ describe('polls that fail for long', () => {
   })
 
   test.each([
-    ['no refresh yet', undefined, 'failing', 'no refresh has brought another one since then. Plimsoll goes on trying.'],
+    ['no refresh yet', undefined, 'failing', 'no refresh has brought another one since then. Plimsoll keeps trying.'],
     ['a refresh before', { at: NOW - 2 * DAY, failure: undefined }, 'failing', 'no refresh has brought another one'],
     [
       'a refresh that works',
@@ -211,7 +211,7 @@ describe('polls that fail for long', () => {
       'one that may work later',
       { at: 0, failure: { class: 'transient', reason: 'the provider answered 503' } },
       'failing',
-      'its last refresh failed (the provider answered 503). Plimsoll goes on trying.',
+      'its last refresh failed (the provider answered 503). Plimsoll keeps trying.',
     ],
   ])('because the access token is refused say what is known of its refresh: %s', (_, refreshes, cause, says) => {
     const alert = alertOf(announce(polled(UNAUTHORIZED, { failed: 7, ...(refreshes && { refreshes }) })))

@@ -197,7 +197,7 @@ const ROUND: Record<Kind, (start: () => Started, turn: number) => Promise<Ran[]>
 
 /** What a command may say of trouble that is there; every other failure is one. */
 const EXCUSED: Partial<Record<Kind, RegExp>> = {
-  full: /^plimsoll: Redis takes no writes/,
+  full: /^plimsoll: Redis accepts no writes/,
   // The server went away in the midst of it.
   killed: /^plimsoll: (Redis does not answer|.*(closed|ended|ECONN|EPIPE))/s,
 }

@@ -161,7 +161,7 @@ export function createEmailReceiver(options: EmailOptions): ShownReceiver {
 const NO_TEXTS: TemplateTexts = {}
 
 const NO_TEST_ADDRESS =
-  'the mail server takes the login; no mail was sent, because each is for the contact of an account'
+  'the mail server accepts the login; no mail was sent, because each is for the contact of an account'
 
 /** A message for a customer must be about one account: it is not sent to the contact of another one. */
 async function findAddressee({ type, data }: Message, addresseeOf: AddresseeOf | undefined) {

@@ -24,7 +24,7 @@ export async function confirmUninstall(
   { registry, uninstallKeepMs }: WebDeps,
   request: FastifyRequest,
 ): Promise<OperatorPage> {
-  if (!request.mayWrite) throw new Problem(403, 'To uninstall an account takes an admin token with the scope write.')
+  if (!request.mayWrite) throw new Problem(403, 'To uninstall an account you need an admin token with the scope write.')
   const hubId = hubIdOf(request)
   const account = await registry.get(hubId)
   if (account === undefined) throw unknownAccount(hubId)

@@ -25,7 +25,7 @@ type Form = z.output<typeof FORM>
 
 /** A new silence, filled in by the address that leads here. */
 export async function showSilenceForm(deps: WebDeps, request: FastifyRequest): Promise<OperatorPage> {
-  if (!request.mayWrite) throw new Problem(403, 'To silence alerts takes an admin token with the scope write.')
+  if (!request.mayWrite) throw new Problem(403, 'To silence alerts you need an admin token with the scope write.')
   const form = FORM.parse(request.query ?? {})
   return formPage(deps, request, { ...form, for: form.for || '4h' })
 }

@@ -168,7 +168,7 @@ function noteInstall(
       'consent given, the provider has not named the account yet: asked again',
     )
   else if (result === 'unstored')
-    log.error({ code: 'install.unstored', ...facts }, 'consent given, but Redis takes no writes: finished once it does')
+    log.error({ code: 'install.unstored', ...facts }, 'consent given, but Redis refuses writes: finished later')
   else log.warn({ code: 'install.failed', ...facts }, 'an install failed')
 }
 
