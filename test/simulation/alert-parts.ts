@@ -1,6 +1,7 @@
 import { deliver, Turns } from '../../jobs/deliver.ts'
 import type { PollWork, RefreshWork } from '../../jobs/job-deps.ts'
-import { pollWanted } from '../../jobs/poll-limits.ts'
+import { pollLimits, pollWanted } from '../../jobs/poll-limits.ts'
+import type { ChunkJob } from '../../jobs/queues.ts'
 import { sweepAlerts } from '../../jobs/sweep.ts'
 import { storeAcknowledgement } from '../../src/alerts/acknowledge.ts'
 import type { GroupBy } from '../../src/alerts/deps.ts'
@@ -15,7 +16,7 @@ import { SampleStore } from '../../src/limits/samples.ts'
 import { ClockWatch } from '../../src/runtime/clock.ts'
 import { InForce } from '../../src/runtime/concurrency.ts'
 import { pollClaimed } from '../support/committed-poll.ts'
-import type { Scene } from './daemon.ts'
+import { POLL_EVERY_MS, type Scene } from './daemon.ts'
 import type { Process } from './world.ts'
 
 /** What a config says about alerts. */
@@ -32,6 +33,7 @@ export interface AlertConfig {
 export interface AlertParts {
   poll(hubId: number): Promise<unknown>
   pollMany(hubIds: readonly number[]): Promise<void>
+  pollChunk(job: ChunkJob): Promise<void>
   /** From the outbox to jobs that are to deliver; says when something is due next. */
   sweepAlerts(): Promise<number | undefined>
   deliver(deliveryId: string): Promise<void>
@@ -49,28 +51,18 @@ const DAY = 24 * 3_600_000
 const never = new AbortController().signal
 
 export function alertParts(
-  { world, keys, receivers, jobs, config }: Scene,
+  { world, keys, receivers, config }: Scene,
   process: Process,
   deps: RefreshWork,
   pages: { pageOf: (hubId: number) => string },
 ): AlertParts {
   const { store, clock, log } = deps
-  const queues = {
-    wake: async () => {},
-    deliver: {
-      addBulk: async (added: { data: { deliveryId: string } }[]) => {
-        // A job is known by its delivery: there is one at a time.
-        for (const { data } of added) if (!jobs.includes(data.deliveryId)) jobs.push(data.deliveryId)
-      },
-    },
-  } as never
   const deliveries = new Deliveries(store, keys)
   const silences = new SilenceStore(store, keys, {})
   const turns = new Turns()
   const polls = new PollStore(store, keys)
   const common: Omit<PollWork, 'alerts'> = {
     ...deps,
-    queues,
     polls,
     alertAfter: 1_800_000,
     share: { requests: 1_000, perMs: 10_000 },
@@ -79,8 +71,8 @@ export function alertParts(
     announcePoll: pollAnnouncer({ ...pages, scopes: ['oauth'], opensLimits: true, repeatEveryMs: DAY }),
     coverage: new CoverageStore(store, keys, { objective: 0.95, freshnessMs: DAY }),
     polling: {
-      every: 60_000,
-      soonest: 60_000,
+      every: POLL_EVERY_MS,
+      soonest: POLL_EVERY_MS,
       reports: ['customProperties'],
       associations: [],
       pairsPerPoll: 20,
@@ -118,7 +110,7 @@ export function alertParts(
         clock,
         log,
         deliveries,
-        queues,
+        queues: deps.queues,
         metrics: deps.metrics,
         random: () => 0.5,
         turns,
@@ -141,6 +133,7 @@ export function alertParts(
   return {
     poll: (hubId) => inForce.run(({ polling }) => pollWanted(polling, hubId, never)),
     pollMany: (hubIds) => inForce.run(({ polling }) => pollClaimed(polling, hubIds)),
+    pollChunk: (job) => inForce.run(({ polling }) => pollLimits(polling, job, never)),
     sweepAlerts: () => inForce.run(({ sending }) => sweepAlerts(sending)),
     deliver: (deliveryId) =>
       inForce.run(({ sending }) => deliver(sending, { deliveryId }, { stopping: never, abandon: never })),
@@ -160,7 +153,8 @@ export function alertParts(
       return storeAcknowledgement({ store, keys, acknowledgeForMs: DAY }, seen, { by: 'ada' }, clock.now())
     },
     reloadAlerts: async () => {
-      void inForce.replace(services())
+      const { receivers } = inForce.value.sending
+      void inForce.replace(services()).then(() => Promise.all([...receivers.values()].map((one) => one.close())))
       await Promise.all([recheckWaiting({ store, keys }, clock.now()), enableAll()])
     },
     replay: async () => {

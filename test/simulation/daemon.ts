@@ -1,6 +1,8 @@
-import type { RefreshWork, UninstallWork } from '../../jobs/job-deps.ts'
+import { join } from 'node:path'
+import type { JobDeps, RefreshWork, UninstallWork } from '../../jobs/job-deps.ts'
+import type { ChunkJob, DeliverJob } from '../../jobs/queues.ts'
 import { refreshOne, refreshTokens } from '../../jobs/refresh-tokens.ts'
-import { sweepGrants } from '../../jobs/sweep.ts'
+import { sweep, sweepGrants } from '../../jobs/sweep.ts'
 import { uninstall } from '../../jobs/uninstall.ts'
 import { connectWithCode } from '../../src/accounts/connect-account.ts'
 import { DueSets } from '../../src/accounts/due-sets.ts'
@@ -12,11 +14,15 @@ import { tokenAnnouncer } from '../../src/alerts/kinds/token-alert.ts'
 import { Movement } from '../../src/heartbeat/movement.ts'
 import { onReady, type Store } from '../../src/redis/connect.ts'
 import type { Keys } from '../../src/redis/keys.ts'
+import { endpointText, NO_ALERT_WRITES } from '../../src/redis/steps.ts'
+import { ClockWatch } from '../../src/runtime/clock.ts'
 import { InFlight } from '../../src/runtime/concurrency.ts'
 import { createLogger } from '../../src/runtime/logger.ts'
 import { createMetrics } from '../../src/runtime/metrics.ts'
 import { Secret } from '../../src/runtime/secret.ts'
-import type { TokenEndpoint } from '../../src/tokens/endpoint/token-endpoint.ts'
+import { ENDPOINT_SETTINGS } from '../../src/tokens/endpoint/state.ts'
+import { TokenEndpoint } from '../../src/tokens/endpoint/token-endpoint.ts'
+import { sealAnswers, storeSealed } from '../../src/tokens/sealed-answers.ts'
 import { storeGrantsInHand, storeYoungAgain } from '../../src/tokens/store-tokens.ts'
 import { TokenStore } from '../../src/tokens/token-store.ts'
 import { Unstored } from '../../src/tokens/unstored.ts'
@@ -39,58 +45,72 @@ export interface Scene {
   keys: Keys
   stored: Stored
   /** What a daemon that starts, or takes the config over, finds in it. */
-  config: { keys: readonly VaultKey[]; rekeys: boolean; alerts: AlertConfig }
+  config: { keys: readonly VaultKey[]; rekeys: boolean; polls: boolean; alerts: AlertConfig }
+  /** Has the data folder of each machine. */
+  folder: string
   provider: StandInProvider
   receivers: ReadonlyMap<string, StandInReceiver>
-  /** Deliveries that were handed on, for whichever daemon takes them. */
-  jobs: string[]
+  /** For whichever daemon takes them. */
+  jobs: Job[]
   watch: StepWatcher
+}
+
+export interface Job {
+  queue: 'refresh' | 'uninstall' | 'poll' | 'deliver'
+  data: ChunkJob | DeliverJob
 }
 
 /** A process with parts of its own, and what it may be told to do. */
 export interface Daemon extends AlertParts, RekeyParts {
   process: Process
+  work(job: Job): Promise<unknown>
   /** `only`: by a link for that account. */
   connect(code: string, only?: number): Promise<unknown>
   import(hubId: number, refreshToken: string): Promise<unknown>
-  refresh(hubIds: number[]): Promise<void>
   /** The provider refused its access token: whoever was refused wants another one, due or not. */
   refreshNow(hubId: number): Promise<unknown>
   beginUninstall(hubId: number): Promise<unknown>
-  runUninstall(hubIds: number[]): Promise<void>
-  /** Does what is due, and says when something is due next. */
+  /** Makes jobs of what is due, and says when something is due next. */
   sweep(): Promise<number | undefined>
   /** Finishes installs whose account was not known. */
   sweepGrants(): Promise<void>
+  /** What an earlier process of a machine left in its data folder goes to Redis. */
+  storeSealed(machine: string): Promise<void>
+  /** As at SIGTERM. */
+  stop(): Promise<void>
 }
 
 const metrics = createMetrics()
 const pageOf = (hubId: number) => `https://plimsoll.example.com/accounts/${hubId}`
 const pages = { pageOf }
+export const POLL_EVERY_MS = 60_000
 const never = new AbortController().signal
 
-/** The door is no part of the simulation: it is always open. */
-const openDoor = {
-  rotates: true,
-  enter: async () => ({ is: 'admitted' }),
-  leave: () => {},
-  nextTurn: () => 0,
-  mayRetry: () => true,
-  succeeded: () => {},
-  failed: async () => ({ fleetTrouble: false, lastSuccessAt: 0, fleet: 0, until: 0 }),
-  noteOthers: () => {},
-  sendCode: async (send: () => Promise<object>) => ({ is: 'sent', ...(await send()) }),
-} as unknown as TokenEndpoint
-
-export function startDaemon(scene: Scene, name: string, vaultKeys = scene.config.keys): Daemon {
-  const { world, real, keys, provider, watch } = scene
+/** `machine`: its data folder outlasts the process. */
+export function startDaemon(
+  scene: Scene,
+  name: string,
+  { machine = name, vaultKeys = scene.config.keys } = {},
+): Daemon {
+  const { world, real, keys, provider, watch, jobs } = scene
   const process = world.addProcess(name)
+  process.machine = machine
+  const dataDir = join(scene.folder, machine)
   const log = createLogger({ level: 'error', pretty: false }, { write: (line) => world.noteLine(line) })
   const store = simulatedStore(world, process, real, watch)
   // Real time is no part of a run.
   const clock = world.clockOf(process)
   const vault = createVault(vaultKeys)
   const due = new DueSets(store, keys, () => world.dice.next())
+  const addTo = (queue: Job['queue']) => ({
+    name: queue,
+    getWaitingCount: async () => 0,
+    addBulk: async (added: { data: Job['data'] }[]) => {
+      const waiting = new Set(jobs.map((job) => JSON.stringify(job)))
+      for (const { data } of added) if (!waiting.has(JSON.stringify({ queue, data }))) jobs.push({ queue, data })
+    },
+  })
+  const unstored = new Unstored((answers) => sealAnswers({ vault, log }, dataDir, answers))
   const deps: RefreshWork & UninstallWork = {
     store,
     keys,
@@ -100,9 +120,18 @@ export function startDaemon(scene: Scene, name: string, vaultKeys = scene.config
     log,
     metrics,
     provider: provider.clientFor(world, process),
-    endpoint: openDoor,
+    endpoint: new TokenEndpoint({
+      text: endpointText(store, keys),
+      settings: ENDPOINT_SETTINGS,
+      announce: async () => NO_ALERT_WRITES,
+      skewMs: () => undefined,
+      machine,
+      alerted: async () => {},
+      clock,
+      log,
+    }),
     tokens: new TokenStore(store, keys),
-    unstored: new Unstored(() => {}),
+    unstored,
     movement: new Movement(clock),
     repair: async () => {},
     inFlight: new InFlight(8),
@@ -111,21 +140,32 @@ export function startDaemon(scene: Scene, name: string, vaultKeys = scene.config
     announceScopes: grantAnnouncer({ ...pages, scopes: ['oauth'] }),
     closeAlerts: closeAlerts.bind(undefined, pageOf),
     uninstallKeepMs: KEEP_MS,
-    dataDir: '/dev/null',
+    dataDir,
     uninstallAfterRefusedMs: 'never',
-    queues: { wake: async () => {} } as never,
+    queues: {
+      wake: async () => {},
+      refreshTokens: addTo('refresh'),
+      uninstall: addTo('uninstall'),
+      pollLimits: addTo('poll'),
+      deliver: addTo('deliver'),
+    } as never,
     random: () => 0.5,
   }
   onReady(store, () => void storeYoungAgain(deps))
   clock.every(1_000, () => storeGrantsInHand(deps))
-  const refresh = (hubIds: number[]) => refreshTokens(deps, { hubIds }, never)
-  const runUninstall = (hubIds: number[]) => uninstall(deps, { hubIds }, never)
+  clock.every(1_000, async () => unstored.sealOverdue({ clock, log }))
+  const alerts = alertParts(scene, process, deps, pages)
+  const sweeping = { ...deps, polling: { every: POLL_EVERY_MS, accounts: [] }, clockWatch: new ClockWatch(clock) }
+  const kinds = ['refresh-tokens', 'uninstall', ...(scene.config.polls ? (['poll-limits'] as const) : [])] as const
   return {
-    ...alertParts(scene, process, deps, pages),
+    ...alerts,
     ...rekeyParts(scene, name, vault, store, clock),
     process,
-    refresh,
-    runUninstall,
+    work: ({ queue, data }) => {
+      if ('deliveryId' in data) return alerts.deliver(data.deliveryId)
+      if (queue === 'poll') return alerts.pollChunk(data)
+      return queue === 'refresh' ? refreshTokens(deps, data, never) : uninstall(deps, data, never)
+    },
     connect: (code, only) => connectWithCode(deps, new Secret(code), { only }),
     import: (hubId, refreshToken) => importRows(deps, rowOf(hubId, refreshToken), importOptions),
     refreshNow: async (hubId) => {
@@ -135,13 +175,20 @@ export function startDaemon(scene: Scene, name: string, vaultKeys = scene.config
     beginUninstall: (hubId) => beginUninstall(deps, hubId, { by: 'cli', reason: 'asked' }),
     sweepGrants: () => sweepGrants(deps),
     sweep: async () => {
-      const now = clock.now()
-      const tokens = await due.dueTokens(now)
-      await refresh(await due.claimTokens(tokens.due, now))
-      const uninstalls = await due.claim('uninstall', now, 1_000)
-      await runUninstall(uninstalls.hubIds)
-      const moments = [tokens.next, uninstalls.next].filter((moment) => moment !== undefined)
-      return moments.length === 0 ? undefined : Math.min(...moments)
+      let next: number | undefined
+      for (const kind of kinds) {
+        const moment = await sweep(sweeping as unknown as JobDeps, kind)
+        next = Math.min(next ?? Number.POSITIVE_INFINITY, moment ?? Number.POSITIVE_INFINITY)
+      }
+      return next
+    },
+    storeSealed: (from) => storeSealed(deps, join(scene.folder, from)),
+    stop: async () => {
+      process.isStopping = true
+      deps.endpoint.close()
+      await unstored.close(clock, 2_000)
+      process.endedWell = true
+      world.kill(process)
     },
   }
 }

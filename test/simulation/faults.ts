@@ -1,5 +1,5 @@
 import { REFUSALS, type Refusal } from './own-redis.ts'
-import { StandInProvider } from './provider.ts'
+import { type Mood, StandInProvider } from './provider.ts'
 import type { StandInReceiver } from './receiver.ts'
 import { NAMES } from './stored.ts'
 import type { Process, World } from './world.ts'
@@ -16,9 +16,11 @@ export type Fault =
   | 'failover of deliveries'
   | 'clock apart'
   | 'clock far apart'
+  | 'clock hours apart'
   | 'clock of Redis'
   | 'writes refused'
   | 'provider mood'
+  | 'provider refuses'
   | 'receiver mood'
 
 /** What a fault does to time and to Redis. */
@@ -90,6 +92,7 @@ export const FAULTS: Record<Fault, (world: World, outside: Outside) => Promise<b
   /** As far as clocks of daemons may differ. */
   'clock apart': async (world) => setClock(world, [-2_400, 2_400]),
   'clock far apart': async (world) => setClock(world, [-900_000, -60_000, 60_000, 900_000]),
+  'clock hours apart': async (world) => setClock(world, HOURS_APART),
   'clock of Redis': async (world) => {
     world.redisAheadMs = world.dice.pick([-600_000, -10_000, 10_000, 600_000])
     world.noteFault('clock of Redis', `${world.redisAheadMs / 1_000} s`)
@@ -97,11 +100,11 @@ export const FAULTS: Record<Fault, (world: World, outside: Outside) => Promise<b
   },
   'writes refused': (world, outside) => outside.refuseWrites(world.dice.pick(REFUSALS), 1 + world.dice.below(40)),
   /** Until it has another one. */
-  'provider mood': async (world, { provider }) => {
-    provider.mood = world.dice.pick(['throttles', 'refuses the app', 'deletes nothing', 'well'] as const)
-    world.noteFault('provider mood', provider.mood)
-    return true
-  },
+  'provider mood': async (world, outside) =>
+    setMood(world, outside, ['throttles', 'refuses the app', 'deletes nothing', 'well']),
+  /** What the breaker and the pace of the token endpoint are for. */
+  'provider refuses': async (world, outside) =>
+    setMood(world, outside, ['throttles', 'refuses the app', 'refuses tokens', 'well']),
   'receiver mood': async (world, { receivers }) => {
     const receiver = world.dice.pick(receivers)
     receiver.mood = world.dice.pick(['away', 'busy', 'gone', 'well', 'well'] as const)
@@ -113,6 +116,8 @@ export const FAULTS: Record<Fault, (world: World, outside: Outside) => Promise<b
   /** The same of the node of a Cluster that has deliveries and what receivers know. */
   'failover of deliveries': (world, outside) => outside.loseWrites(1 + world.dice.below(60), NAMES.deliveries),
 }
+
+export const HOURS_APART = [-6, -1, 1, 6].map((hours) => hours * 3_600_000)
 
 const WRITES =
   /^(connect|import|begin|store|finish|purge|park|forget|take|record|commit|settle|tell|move|retire|report|multi)/
@@ -127,6 +132,12 @@ function setClock(world: World, aheadMs: readonly number[]): boolean {
   if (process === undefined) return false
   process.aheadMs = world.dice.pick(aheadMs)
   world.noteFault('clock apart', `${process.name} ${process.aheadMs / 1_000} s`)
+  return true
+}
+
+function setMood(world: World, { provider }: Outside, moods: readonly Mood[]): boolean {
+  provider.mood = world.dice.pick(moods)
+  world.noteFault('provider mood', provider.mood)
   return true
 }
 

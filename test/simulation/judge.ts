@@ -20,15 +20,18 @@ export interface Violation {
 const LOST = 'a refresh token that a living process saw is lost'
 const DROPPED = 'an answer newer than what is stored is dropped'
 
+/** What a run knows, beside what Redis and the provider have. */
+interface Known {
+  scene: Scene
+  hubs: readonly number[]
+  intents: Intents
+  storeAnswers: StoreAnswers
+}
+
 /** What must hold once all has come to its end, by the provider's own record. */
-export async function judge(
-  scene: Scene,
-  hubIds: readonly number[],
-  intents: Intents,
-  answers: StoreAnswers,
-): Promise<Violation[]> {
+export async function judge({ scene, hubs, intents, storeAnswers }: Known, mix: Mix): Promise<Violation[]> {
   const violations: Violation[] = []
-  for (const hubId of hubIds) {
+  for (const hubId of hubs) {
     const alive = scene.provider.of(hubId).filter(({ is }) => is === 'alive')
     // An import that Redis refused may be all that there is: the token of its file took the place of those before.
     const isOfFile = alive.length > 0 && !alive.some(wasSeen)
@@ -36,8 +39,11 @@ export async function judge(
     const intent = intents.of(hubId) ?? (isGranted ? 'connected' : undefined)
     const found =
       intent === undefined ? undefined : await judgeAccount(scene, hubId, intent, intents.strange.has(hubId))
-    const isDropped = found === LOST && answers.get(hubId) === 'lost'
+    const isDropped = found === LOST && storeAnswers.get(hubId) === 'lost'
     if (found !== undefined) violations.push({ what: isDropped ? DROPPED : found, hubId })
+    const isKept = intent === 'connected' && found === undefined && mix.alerts !== true
+    const neglected = isKept ? await judgeCare(scene, hubId, mix) : undefined
+    if (neglected !== undefined) violations.push({ what: neglected, hubId })
     const strayed = await judgeAccess(scene, hubId)
     if (strayed !== undefined) violations.push({ what: strayed, hubId })
   }
@@ -66,6 +72,19 @@ async function judgeAccount(scene: Scene, hubId: number, intent: Intent, isStran
   return kept.some(({ is }) => is === 'alive') || canBeKnown.length === 0 ? undefined : LOST
 }
 
+/** An account whose refresh token is good has an access token, and is refreshed before that ends. */
+async function judgeCare(scene: Scene, hubId: number, { faults }: Mix): Promise<string | undefined> {
+  const { stored, world } = scene
+  if (!(await keptTokens(scene, hubId)).some(({ is }) => is === 'alive')) return undefined
+  const expiresAt = Number(await stored.field(hubId, 'expiresAt'))
+  if ((await stored.field(hubId, 'state')) === 'reauthorize') {
+    // A token that was refused twice, and others not, is given up.
+    return faults.includes('provider refuses') ? undefined : 'an account is given up whose token is good'
+  }
+  if (expiresAt <= world.now) return 'a token is over, and nobody refreshes it'
+  return (await stored.dueAt(hubId, 'refresh')) < expiresAt ? undefined : 'the next refresh comes too late'
+}
+
 /** What is known with the access token is what the record has, and nothing gives one out that is over. */
 async function judgeAccess({ stored }: Scene, hubId: number): Promise<string | undefined> {
   const access = await stored.access(hubId)
@@ -76,9 +95,9 @@ async function judgeAccess({ stored }: Scene, hubId: number): Promise<string | u
   return isTrue ? undefined : 'an access token is stored with what is not true of it'
 }
 
-/** Of a token that nobody alive ever saw nobody can take care. */
+/** Of a token that only processes saw that were killed nobody can take care. */
 function wasSeen(token: IssuedToken): boolean {
-  return token.seenBy.some(({ isAlive }) => isAlive)
+  return token.seenBy.some(({ isAlive, endedWell }) => isAlive || endedWell)
 }
 
 async function keptTokens({ stored, provider }: Scene, hubId: number): Promise<IssuedToken[]> {
@@ -91,7 +110,8 @@ export async function judgeAlerts(scene: Scene, hubIds: readonly number[], mix: 
   const violations: Violation[] = []
   const found = (what: string, hubId = 0) => violations.push({ what, hubId })
   const { stored } = scene
-  for (const { name, got, outOfOrder, endless, withheld } of scene.receivers.values()) {
+  for (const { name, got, outOfOrder, endless, withheld, isUsedClosed } of scene.receivers.values()) {
+    if (isUsedClosed) found('a message is sent over a connection that is closed')
     const alerts = [...got.values()].flat()
     const named = new Set(alerts.flatMap(({ id, supersedes = [] }) => [id, ...supersedes]))
     // Where it was lost that something was told, it is told again.

@@ -1,30 +1,36 @@
+import { randomInt } from 'node:crypto'
 import { parseArgs } from 'node:util'
-import { MIXES, type MixName } from './mixes.ts'
+import { EXPECTED_TO_FAIL, MIXES, type MixName } from './mixes.ts'
 import { startOwnRedis } from './own-redis.ts'
 import { simulate } from './simulate.ts'
 
 /**
- * `npm run simulate -- [--minutes 30] [--seed N] [--mix NAME] [--json]`: run after run, from that seed on; a seed without
- * minutes is run once, and shown.
+ * `npm run simulate -- [--minutes 30] [--seed N | random] [--mix NAME]... [--json]`: run after run, from that seed on; a seed without
+ * minutes is run once, and shown. `--seeds 300 --until-found`: so many seeds, until one fails.
  */
 const { values } = parseArgs({
   options: {
     minutes: { type: 'string' },
     seed: { type: 'string' },
-    mix: { type: 'string' },
+    seeds: { type: 'string' },
+    mix: { type: 'string', multiple: true },
+    'until-found': { type: 'boolean', default: false },
     json: { type: 'boolean', default: false },
   },
 })
 const say = (line: string) => {
   if (!values.json) process.stdout.write(`${line}\n`)
 }
-const names = Object.keys(MIXES).filter((name) => values.mix === undefined || name === values.mix) as MixName[]
+const names = Object.keys(MIXES).filter(
+  (name) => values.mix?.includes(name) ?? !EXPECTED_TO_FAIL.has(name),
+) as MixName[]
 if (names.length === 0) throw new Error(`there is no mix ${values.mix}: ${Object.keys(MIXES).join(', ')}`)
 
 const redis = await startOwnRedis()
 const runs: Record<string, number> = {}
 const faults: Record<string, number> = {}
 const violations: Record<string, number[]> = {}
+let foundFirst: { mix: string; seed: number; what: string } | undefined
 const begunAt = performance.now()
 
 async function runOne(mix: MixName, seed: number, shows: boolean): Promise<void> {
@@ -35,6 +41,7 @@ async function runOne(mix: MixName, seed: number, shows: boolean): Promise<void>
   for (const { what } of run.violations) {
     const seeds = violations[`${mix}: ${what}`] ?? []
     if (seeds.length === 0) isNew = true
+    foundFirst ??= { mix, seed, what }
     violations[`${mix}: ${what}`] = [...seeds, seed]
   }
   if (!isNew) return
@@ -44,10 +51,15 @@ async function runOne(mix: MixName, seed: number, shows: boolean): Promise<void>
   say(run.schedule.map((line) => `  ${line}`).join('\n'))
 }
 
-const { minutes = values.seed === undefined ? '1' : '0', seed = '1' } = values
-const until = begunAt + Number(minutes) * 60_000
-for (let next = Number(seed); next === Number(seed) || performance.now() < until; next++) {
-  for (const mix of names) await runOne(mix, next, values.minutes === undefined && values.seed !== undefined)
+const isTimed = values.minutes !== undefined || values.seed === undefined
+const until = begunAt + Number(values.minutes ?? 1) * 60_000
+const first = values.seed === 'random' ? randomInt(1_000_000_000) : Number(values.seed ?? 1)
+const last = first + Number(values.seeds ?? (isTimed ? Number.POSITIVE_INFINITY : 1)) - 1
+say(`the first seed is ${first}`)
+const isOver = () => isTimed && values.seeds === undefined && performance.now() > until
+const isFound = () => values['until-found'] && Object.keys(violations).length > 0
+for (let seed = first; seed <= last && !isOver() && !isFound(); seed++) {
+  for (const mix of names) if (!isFound()) await runOne(mix, seed, !isTimed && first === last)
 }
 
 const sum = (counts: Record<string, number>) => Object.values(counts).reduce((all, count) => all + count, 0)
@@ -58,6 +70,6 @@ for (const [what, seeds] of Object.entries(violations)) {
   say(`${what}: ${seeds.length}, seeds ${seeds.slice(0, 8).join(' ')}`)
 }
 say(`runs ${sum(runs)}, faults ${sum(faults)}, violations ${found}`)
-if (values.json) process.stdout.write(`${JSON.stringify({ runs, faults, violations })}\n`)
+if (values.json) process.stdout.write(`${JSON.stringify({ runs: sum(runs), faults, violations, found: foundFirst })}\n`)
 await redis.stop()
 process.exitCode = Object.keys(violations).length === 0 ? 0 : 1

@@ -21,6 +21,7 @@ export type Actor =
   | 'move a receiver'
   | 'other thresholds'
   | 'other groups'
+  | 'restart'
   | 'reload'
   | 'rekey'
 
@@ -49,10 +50,15 @@ export interface Mix {
   loses?: boolean
   /** Daemons are given a new key first, one after the other, and what is stored is encrypted anew. */
   rekeys?: boolean
+  /** Clocks of daemons are hours apart from the beginning, and nobody sets them right. */
+  apart?: boolean
+  /** Each daemon is killed after so many of its calls as the seed says. */
+  dies?: boolean
   actors: readonly Actor[]
   faults: readonly Fault[]
 }
 
+const rotations = ['same', 'rotating', 'overlapping'] as const
 const everybody = [
   'connect',
   'import',
@@ -66,183 +72,126 @@ const everybody = [
 const most = ['answer lost', 'late', 'death', 'provider answer lost', 'provider away', 'time jump'] as const
 const alerting = ['poll', 'poll', 'poll', 'sweep alerts', 'sweep alerts', 'sweep alerts', 'sweep'] as const
 const holding = [...alerting, 'poll', 'silence', 'end silence', 'acknowledge', 'other thresholds'] as const
-const rotations = ['same', 'rotating', 'overlapping'] as const
+const inMasses = ['use', 'use', 'poll all', 'poll', 'sweep alerts', 'sweep alerts', 'sweep alerts'] as const
+const installing = [
+  'connect',
+  'connect',
+  'connect',
+  'sweep grants',
+  'sweep grants',
+  'uninstall',
+  'refresh now',
+] as const
+const rekeying = ['import', 'refresh now', 'refresh now', 'reload', 'reload', 'reload', 'rekey', 'rekey'] as const
+const wrongClocks = ['clock hours apart', 'clock hours apart', 'time jump', 'late', 'death'] as const
+
+function accounts(actors: readonly Actor[], faults: readonly Fault[], more: Partial<Mix> = {}): Mix {
+  return { rotations, actors, faults, ...more }
+}
+
+function alerts(actors: readonly Actor[], faults: readonly Fault[], more: Partial<Mix> = {}): Mix {
+  return { rotations: ['same'], connected: true, alerts: true, actors, faults, ...more }
+}
+
+// A new refresh token comes with each refresh.
+const rotate = { rotations: ['rotating', 'overlapping'], connected: true } as const
 
 export const MIXES = {
-  races: { rotations, actors: everybody, faults: [] },
-  'lost answers': { rotations, actors: everybody, faults: ['answer lost', 'late'] },
-  deaths: { rotations, actors: everybody, faults: ['death', 'late', 'provider answer lost', 'provider away'] },
-  'crossing installs': {
-    rotations,
-    crossing: true,
-    actors: ['connect', 'connect', 'refresh now', 'sweep'],
-    faults: ['late'],
-  },
-  'time jumps': { rotations, actors: everybody, faults: ['time jump', 'late', 'provider away'] },
-  // Nobody is told that an account was connected or uninstalled, and then it was not: of that only people can know.
-  failover: {
-    rotations: ['rotating', 'overlapping'],
+  races: accounts(everybody, []),
+  'lost answers': accounts(everybody, ['answer lost', 'late']),
+  deaths: accounts(everybody, ['death', 'late', 'provider answer lost', 'provider away']),
+  'a kill after each call': accounts(everybody, ['late', 'provider away'], { dies: true, parks: true }),
+  restarts: accounts([...everybody, 'restart', 'restart'], ['late', 'writes refused', 'death'], { connected: true }),
+  'time jumps': accounts(everybody, ['time jump', 'late', 'provider away']),
+  clocks: accounts(everybody, ['clock apart', 'clock apart', 'clock of Redis', 'late', 'death'], { connected: true }),
+  'clocks hours apart': accounts(everybody, wrongClocks, { connected: true }),
+  'clocks that stay apart': accounts(everybody, ['late', 'death', 'provider away'], { connected: true, apart: true }),
+  'provider in trouble': accounts(everybody, ['provider mood', 'provider mood', 'time jump', 'death'], {
     connected: true,
-    actors: ['refresh now', 'refresh now', 'sweep'],
-    faults: ['failover', 'late', 'time jump'],
-  },
-  alerts: {
-    rotations: ['same'],
+    mostFaults: 12,
+  }),
+  'token endpoint': accounts(['sweep', 'sweep', 'refresh now'], ['provider refuses', 'provider refuses', 'late'], {
     connected: true,
-    alerts: true,
-    actors: alerting,
-    faults: [...most, 'provider answer lost', 'provider away', 'provider away'],
-  },
-  'alerts and failover': {
-    rotations: ['same'],
-    connected: true,
-    alerts: true,
-    loses: true,
-    actors: alerting,
-    faults: ['failover of deliveries', 'late', 'answer lost', 'time jump'],
-  },
-  rekey: {
-    rotations,
-    connected: true,
-    rekeys: true,
-    actors: [
-      'connect',
-      'import',
-      'refresh now',
-      'refresh now',
-      'reload',
-      'reload',
-      'reload',
-      'rekey',
-      'rekey',
-      'sweep',
-    ],
-    faults: most,
-  },
+    many: true,
+    mostActors: 40,
+    mostFaults: 8,
+  }),
+  'crossing installs': accounts(['connect', 'connect', 'refresh now', 'sweep'], ['late'], { crossing: true }),
+  'refused writes': accounts([...everybody, 'connect', 'sweep grants'], ['writes refused', 'late', 'provider away'], {
+    parks: true,
+    mostFaults: 6,
+  }),
+  'parked grants': accounts(
+    installing,
+    ['provider away', 'provider answer lost', 'death', 'late', 'step again', 'provider mood'],
+    { parks: true, mostFaults: 8 },
+  ),
+  'links for another account': accounts(
+    ['connect by the other link', 'uninstall', 'run uninstall', 'refresh now', 'sweep', 'sweep grants'],
+    ['late', 'provider away', 'step again'],
+    { connected: true, parks: true },
+  ),
   // A step that was done is done once more, when others have done much since.
-  'steps again': {
-    rotations,
+  'steps again': accounts([...installing, 'run uninstall', 'uninstall', 'refresh now'], ['step again'], {
     single: true,
-    faults: ['step again'],
     mostFaults: 6,
     mostActors: 16,
-    actors: ['connect', 'connect', 'uninstall', 'uninstall', 'refresh now', 'refresh now', 'run uninstall'],
-  },
-  'answers again': {
-    rotations: ['rotating', 'overlapping'],
-    connected: true,
+  }),
+  // Nobody is told that an account was connected or uninstalled, and then it was not: of that only people can know.
+  failover: accounts(['refresh now', 'refresh now', 'sweep'], ['failover', 'late', 'time jump'], rotate),
+  'answers again': accounts(['refresh now', 'refresh now', 'sweep'], ['step again', 'step again', 'failover'], {
+    ...rotate,
     single: true,
     mostFaults: 8,
-    actors: ['refresh now', 'refresh now', 'sweep'],
-    faults: ['step again', 'step again', 'failover'],
-  },
-  clocks: {
-    rotations,
-    connected: true,
-    actors: everybody,
-    mostFaults: 8,
-    faults: ['clock apart', 'clock apart', 'clock of Redis', 'late', 'death'],
-  },
-  'refused writes': {
-    rotations,
-    parks: true,
-    actors: [...everybody, 'connect', 'sweep grants'],
-    mostFaults: 6,
-    faults: ['writes refused', 'writes refused', 'late', 'provider away'],
-  },
-  'parked grants': {
-    rotations,
-    parks: true,
-    actors: ['connect', 'connect', 'connect', 'sweep grants', 'sweep grants', 'uninstall', 'refresh now'],
-    mostFaults: 8,
-    faults: ['provider away', 'provider answer lost', 'death', 'late', 'step again', 'provider mood'],
-  },
-  'links for another account': {
-    rotations,
-    connected: true,
-    parks: true,
-    actors: ['connect by the other link', 'uninstall', 'run uninstall', 'refresh now', 'sweep', 'sweep grants'],
-    faults: ['late', 'provider away', 'step again'],
-  },
-  'provider in trouble': {
-    rotations,
-    connected: true,
-    actors: everybody,
-    mostFaults: 12,
-    faults: ['provider mood', 'provider mood', 'provider mood', 'time jump', 'death'],
-  },
-  'rekey beside imports': {
-    rotations,
+  }),
+  rekey: accounts([...rekeying, 'connect', 'sweep'], most, { connected: true, rekeys: true }),
+  'rekey beside imports': accounts(['import', 'import', ...rekeying], ['late', 'answer lost', 'clock of Redis'], {
     connected: true,
     rekeys: true,
     mostActors: 16,
-    actors: ['import', 'import', 'import', 'refresh now', 'reload', 'rekey', 'rekey'],
-    faults: ['late', 'answer lost', 'clock of Redis'],
-  },
-  receivers: {
-    rotations: ['same'],
-    connected: true,
-    alerts: true,
-    actors: [...alerting, 'move a receiver'],
-    mostFaults: 12,
-    faults: ['receiver mood', 'receiver mood', 'receiver mood', 'provider answer lost', 'late', 'death'],
-  },
-  masses: {
-    rotations: ['same'],
-    connected: true,
-    alerts: true,
-    many: true,
-    actors: ['use', 'use', 'poll all', 'poll', 'sweep alerts', 'sweep alerts', 'sweep alerts'],
-    faults: ['answer lost', 'late', 'death', 'provider away', 'time jump'],
-  },
-  'held back': {
-    rotations: ['same'],
-    connected: true,
-    alerts: true,
-    quiet: true,
-    actors: holding,
-    faults: ['answer lost', 'late', 'death', 'time jump', 'provider away'],
-  },
-  'held back in masses': {
-    rotations: ['same'],
-    connected: true,
-    alerts: true,
+  }),
+  everything: accounts(
+    [...everybody, 'restart'],
+    [...most, 'step again', 'writes refused', 'provider mood', 'clock of Redis'],
+    { parks: true },
+  ),
+  alerts: alerts(alerting, [...most, 'provider answer lost', 'provider away', 'provider away']),
+  'alerts and failover': alerts(alerting, ['failover of deliveries', 'late', 'answer lost', 'time jump'], {
+    loses: true,
+  }),
+  receivers: alerts(
+    [...alerting, 'move a receiver'],
+    ['receiver mood', 'receiver mood', 'receiver mood', 'provider answer lost', 'late', 'death'],
+    { mostFaults: 12 },
+  ),
+  masses: alerts(inMasses, ['answer lost', 'late', 'death', 'provider away', 'time jump'], { many: true }),
+  'held back': alerts(holding, ['answer lost', 'late', 'death', 'time jump', 'provider away'], { quiet: true }),
+  'held back in masses': alerts([...holding, ...inMasses], ['answer lost', 'late', 'clock apart', 'provider away'], {
     many: true,
     quiet: true,
-    actors: [...holding, 'use', 'poll all', 'other thresholds'],
-    faults: ['answer lost', 'late', 'clock apart', 'provider away'],
-  },
-  'other groups': {
-    rotations: ['same'],
-    connected: true,
-    alerts: true,
+  }),
+  'other groups': alerts(['poll', 'poll', 'sweep alerts', 'sweep alerts', 'other groups'], ['late', 'provider away'], {
     single: true,
     mostActors: 40,
-    actors: ['poll', 'poll', 'sweep alerts', 'sweep alerts', 'sweep alerts', 'other groups'],
-    faults: ['late', 'provider away'],
-  },
-  'alerts and clocks': {
-    rotations: ['same'],
-    connected: true,
-    alerts: true,
-    actors: holding,
+  }),
+  'alerts and clocks': alerts(holding, ['clock far apart', 'clock far apart', 'clock of Redis', 'late'], {
     mostFaults: 8,
-    faults: ['clock far apart', 'clock far apart', 'clock of Redis', 'late'],
-  },
-  'alerts and refused writes': {
-    rotations: ['same'],
-    connected: true,
-    alerts: true,
-    actors: [...alerting, 'other thresholds'],
-    mostFaults: 6,
-    faults: ['writes refused', 'writes refused', 'late', 'receiver mood'],
-  },
-  everything: {
-    rotations,
-    actors: everybody,
-    parks: true,
-    faults: [...most, 'step again', 'writes refused', 'provider mood', 'clock of Redis'],
-  },
+  }),
+  'alerts and clocks hours apart': alerts(holding, wrongClocks),
+  'alerts and clocks that stay apart': alerts(alerting, ['late', 'death'], { apart: true }),
+  'alerts and refused writes': alerts(
+    [...alerting, 'other thresholds'],
+    ['writes refused', 'writes refused', 'late', 'receiver mood'],
+    { mostFaults: 6 },
+  ),
 } satisfies Record<string, Mix>
 
 export type MixName = keyof typeof MIXES
+
+/** These fail while stored moments go by the clocks of daemons: each seed of the last two, some of the others. */
+export const EXPECTED_TO_FAIL: ReadonlySet<string> = new Set<MixName>([
+  'clocks hours apart',
+  'alerts and clocks hours apart',
+  'clocks that stay apart',
+  'alerts and clocks that stay apart',
+])

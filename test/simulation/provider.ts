@@ -18,7 +18,7 @@ export interface IssuedToken {
 }
 
 /** What the provider refuses for a while. */
-export type Mood = 'well' | 'throttles' | 'refuses the app' | 'deletes nothing'
+export type Mood = 'well' | 'throttles' | 'refuses the app' | 'refuses tokens' | 'deletes nothing'
 
 const LIFETIME_MS = 1_800_000
 const THROTTLED = {
@@ -108,7 +108,7 @@ export class StandInProvider {
           await ask(`redeem ${refreshToken.reveal()}`, () => {
             const failure = this.#refusal()
             if (failure !== undefined) return { ok: false as const, failure }
-            const next = this.#redeem(refreshToken.reveal())
+            const next = this.mood === 'refuses tokens' ? undefined : this.#redeem(refreshToken.reveal())
             if (next === undefined) return { ok: false as const, failure: rejected }
             const { hubId } = this.issued.get(next) as IssuedToken
             const { owner: _, ...value } = tell(hubId, next).value

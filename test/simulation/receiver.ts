@@ -38,6 +38,8 @@ export class StandInReceiver {
   mood: ReceiverMood = 'well'
   /** Where it is now: at those from before nobody is any more. */
   address = 1
+  /** Was asked to send by a daemon that had closed its connections. */
+  isUsedClosed = false
   readonly #newest = new Map<string, number>()
 
   constructor(name: string) {
@@ -47,12 +49,16 @@ export class StandInReceiver {
   /** As a process sees it that has the address of now. */
   clientFor(world: World, process: Process): Receiver {
     const { name, address } = this
+    let isOpen = true
     return {
       name,
       type: 'webhook',
       address: `${name} ${address}`,
-      close: async () => undefined,
+      close: async () => {
+        isOpen = false
+      },
       send: async ({ id, message }) => {
+        this.isUsedClosed ||= !isOpen
         const age = world.clockOf(process).stopwatch()
         const answer = await world.ask(process, 'provider', `send ${name} ${id}`, async () => {
           if (age() > LONGEST_MS) return { ok: true, outcome: BROKEN }

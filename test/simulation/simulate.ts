@@ -1,7 +1,10 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import type { Store } from '../../src/redis/connect.ts'
 import { createKeys } from '../../src/redis/keys.ts'
 import { type Daemon, KEEP_MS, type Scene, startDaemon } from './daemon.ts'
-import { FAULTS, type Outside } from './faults.ts'
+import { FAULTS, HOURS_APART, type Outside } from './faults.ts'
 import { Intents } from './intents.ts'
 import { judge, judgeAlerts, judgeKeys, type StoreAnswers, type Violation } from './judge.ts'
 import type { Actor, Mix } from './mixes.ts'
@@ -13,19 +16,23 @@ import { NEW_KEY, OLD_KEY } from './rekey-parts.ts'
 import { unseedCrypto } from './seeded.ts'
 import { type DoneStep, restore, type Snapshot, takeSnapshot } from './simulated-store.ts'
 import { NAMES, Stored } from './stored.ts'
-import { Hangs, World } from './world.ts'
+import { Hangs, type Process, World } from './world.ts'
 
 const DAEMONS = 3
 const ACTORS = 12
 /** The way of an alert is long. */
 const ACTORS_OF_ALERTS = 16
 const MOST_FAULTS = 4
+/** Of a daemon that is killed after so many. */
+const MOST_CALLS_OF_A_LIFE = 25
 /** Of a run that goes round in circles. */
 const SHOWN_OF_HANGING = 600
 /** No replica is behind by more. */
 const LAG_MS = 10_000
 /** Rounds of sweeps after which all must have come to its end: a grant is tried three times a minute, for an hour. */
 const MOST_ROUNDS = 240
+/** Once all is well nothing waits for longer, however often it failed before. */
+const LONGEST_WAIT_MS = 900_000
 
 export interface Run {
   violations: Violation[]
@@ -41,7 +48,7 @@ export async function simulate(real: Store, mix: Mix, seed: number): Promise<Run
     if (mix.connected === true) await run.connectAll()
     await run.goWrong()
     const isStuck = !(await run.heal())
-    const violations = await judge(run.scene, run.hubs, run.intents, run.storeAnswers)
+    const violations = await judge(run, mix)
     if (mix.alerts === true) violations.push(...(await judgeAlerts(run.scene, run.hubs, mix)))
     violations.push(...run.troubles)
     if (isStuck) violations.push({ what: 'something never comes to its end', hubId: 0 })
@@ -53,6 +60,7 @@ export async function simulate(real: Store, mix: Mix, seed: number): Promise<Run
   } finally {
     await run.endRefusal()
     unseedCrypto()
+    rmSync(run.scene.folder, { recursive: true })
   }
 }
 
@@ -69,8 +77,10 @@ class Simulation {
   /** Receivers whose states were written since. */
   readonly #sentTo = new Set<string>()
   #isRekeyed = false
+  #troubleSince: number | undefined
   #commands = 0
   readonly #mix: Mix
+  readonly #callsOfALife: number
   readonly #daemons: Daemon[]
   /** Accounts that a daemon is about to connect: a customer does one thing at a time. */
   readonly #granting = new Map<number, Daemon>()
@@ -87,6 +97,7 @@ class Simulation {
     })
     const { dice } = world
     this.#mix = mix
+    this.#callsOfALife = 1 + (seed % MOST_CALLS_OF_A_LIFE)
     this.hubs = mix.many === true ? MANY_HUBS : mix.single === true ? HUBS.slice(0, 1) : HUBS
     const rotation = dice.pick(mix.rotations)
     const namesOwner = mix.parks !== true || dice.chance(0.3)
@@ -99,11 +110,13 @@ class Simulation {
       config: {
         keys: [OLD_KEY, NEW_KEY],
         rekeys: mix.rekeys === true,
+        polls: mix.alerts === true,
         alerts: { warning: 80, critical: 95, by: [mix.many === true ? 'account' : 'rule'], ...quiet },
       },
       provider: new StandInProvider(rotation, namesOwner),
       receivers: new Map(['hook', 'pager'].map((name) => [name, new StandInReceiver(name)])),
       jobs: [],
+      folder: mkdtempSync(join(tmpdir(), 'plimsoll-run-')),
       watch: (done) => this.#watch(done),
     }
     const { provider, receivers } = this.scene
@@ -115,7 +128,7 @@ class Simulation {
       receivers: [...receivers.values()],
     }
     world.note(`the provider's refresh tokens: ${rotation}${namesOwner ? '' : ', and it does not say whose they are'}`)
-    this.#daemons = Array.from({ length: DAEMONS }, (_, n) => startDaemon(this.scene, `d${n + 1}`))
+    this.#daemons = Array.from({ length: DAEMONS }, (_, n) => this.#start(`d${n + 1}`))
   }
 
   async connectAll(): Promise<void> {
@@ -135,7 +148,7 @@ class Simulation {
       }
       const { pending } = world
       if (jobs.length > 0 && dice.chance(0.2)) {
-        await this.#deliver()
+        await this.#takeJob()
       } else if (toBegin > 0 && dice.chance(pending.length === 0 ? 0.9 : 0.15)) {
         toBegin--
         await this.#begin(dice.pick(this.#mix.actors))
@@ -144,7 +157,8 @@ class Simulation {
       } else if (dice.chance(0.05)) {
         await this.#move(dice.pick([1_000, 5_000, 60_000, 1_200_000]))
       } else if (pending.length > 0) {
-        await world.perform(dice.pick(pending))
+        const { process } = await world.perform(dice.pick(pending))
+        if (this.#mix.dies === true && process.calls === this.#callsOfALife) this.#kill(process)
         await this.#failOver()
         await this.#takeWrites()
         await this.#judgeRekeyed('when a rekey is done')
@@ -165,7 +179,7 @@ class Simulation {
     for (const receiver of receivers.values()) receiver.mood = 'well'
     world.redisAheadMs = 0
     for (const process of world.living) {
-      process.aheadMs = 0
+      if (this.#mix.apart !== true) process.aheadMs = 0
       world.connect(process)
     }
     // Before anybody looks whether there is more to do. Who waits to try again does so.
@@ -177,7 +191,8 @@ class Simulation {
       await this.#move(1_000)
       await this.#finish(world.settle())
     }
-    const last = startDaemon(this.scene, 'last')
+    const last = this.#start('last')
+    for (const { process } of this.#daemons) await this.#finish(last.storeSealed(process.machine))
     if (this.#mix.alerts === true) return this.#tellAll(last)
     const until = world.now + KEEP_MS + 3_600_000
     for (let round = 0; round < MOST_ROUNDS; round++) {
@@ -191,7 +206,10 @@ class Simulation {
   /** When something is due next. */
   async #sweepAll(last: Daemon): Promise<number | undefined> {
     const { stored } = this.scene
-    const next = await this.#finish(last.sweep())
+    let next = await this.#finish(last.sweep())
+    // What is claimed is due again, unless it is done.
+    if (this.scene.jobs.length > 0) next = this.scene.world.now
+    await this.#workAll(last)
     if ((await stored.nextGrant()) === undefined) return next
     await this.#finish(last.sweepGrants())
     const grant = await stored.nextGrant()
@@ -201,12 +219,12 @@ class Simulation {
   /** Whether all accounts could be polled, and all that was committed came to its end. */
   async #tellAll(last: Daemon): Promise<boolean> {
     const { world, jobs, stored } = this.scene
-    for (const hubId of this.hubs) if (!(await this.#pollInTheEnd(last, hubId))) return false
+    if (!(await this.#pollInTheEnd(last))) return false
     await this.#finish(last.replay())
     for (let round = 0; round < MOST_ROUNDS; round++) {
       const next = await this.#finish(last.sweepAlerts())
       const isIdle = jobs.length === 0 && (await stored.unsettled([])).length === 0
-      await this.#finish(Promise.all(jobs.splice(0).map((job) => last.deliver(job))))
+      await this.#workAll(last)
       if (next === undefined && isIdle) return true
       await this.#move(Math.max(30_000, (next ?? 0) - world.now))
     }
@@ -215,7 +233,7 @@ class Simulation {
 
   /** A command that was begun with the config from before. */
   #command(): Daemon {
-    return startDaemon(this.scene, `c${++this.#commands}`, [OLD_KEY, NEW_KEY])
+    return startDaemon(this.scene, `c${++this.#commands}`, { vaultKeys: [OLD_KEY, NEW_KEY] })
   }
 
   async #import(daemon: Daemon, hubId: number, refreshToken: string): Promise<unknown> {
@@ -228,7 +246,7 @@ class Simulation {
   }
 
   get #living(): Daemon[] {
-    return this.#daemons.filter(({ process }) => process.isAlive)
+    return this.#daemons.filter(({ process }) => process.isAlive && !process.isStopping)
   }
 
   #reloadAll(): Promise<unknown> {
@@ -284,12 +302,17 @@ class Simulation {
     }
   }
 
-  /** Whether it could be polled: its token may have to be refreshed before. */
-  async #pollInTheEnd(last: Daemon, hubId: number): Promise<boolean> {
-    for (let round = 0; round < MOST_ROUNDS; round++) {
+  /** Whether all are polled by their plans: their tokens may have to be refreshed before. */
+  async #pollInTheEnd(last: Daemon): Promise<boolean> {
+    const { world, stored } = this.scene
+    const healedAt = world.now
+    for (let waiting = this.hubs; world.now - healedAt <= LONGEST_WAIT_MS; ) {
       await this.#move(60_000)
       await this.#finish(last.sweep())
-      if ((await this.#finish(last.poll(hubId))) === 'committed') return true
+      await this.#workAll(last)
+      const polled = await Promise.all(waiting.map((hubId) => stored.polledAt(hubId)))
+      waiting = waiting.filter((_, n) => (polled[n] ?? 0) <= healedAt)
+      if (waiting.length === 0) return true
     }
     return false
   }
@@ -317,14 +340,19 @@ class Simulation {
   }
 
   /** Some daemon takes a job. It may be done twice: whoever took it may have been taken for dead. */
-  async #deliver(): Promise<void> {
+  async #takeJob(): Promise<void> {
     const { world, jobs } = this.scene
     const job = world.dice.pick(jobs)
     if (world.dice.chance(0.8)) jobs.splice(jobs.indexOf(job), 1)
     const daemon = this.#anyDaemon()
-    world.note(`${daemon.process.name} DELIVERS ${job}`)
-    daemon.deliver(job).catch((error: unknown) => world.note(`${daemon.process.name} did not deliver ${job}: ${error}`))
+    const what = `${job.queue} ${Object.values(job.data)}`
+    world.note(`${daemon.process.name} TAKES ${what}`)
+    daemon.work(job).catch((error: unknown) => world.note(`${daemon.process.name} did not ${what}: ${error}`))
     await world.settle()
+  }
+
+  async #workAll(last: Daemon): Promise<void> {
+    await this.#finish(Promise.all(this.scene.jobs.splice(0).map((job) => last.work(job))))
   }
 
   #work(daemon: Daemon, actor: Actor, hubId: number): Promise<unknown> {
@@ -338,17 +366,19 @@ class Simulation {
       case 'import':
         return this.#import(daemon, hubId, provider.grant(hubId))
       case 'refresh':
-        return daemon.refresh([hubId])
+        return daemon.work({ queue: 'refresh', data: { hubIds: [hubId] } })
       case 'refresh now':
         return daemon.refreshNow(hubId)
       case 'uninstall':
         return daemon.beginUninstall(hubId)
       case 'run uninstall':
-        return daemon.runUninstall([hubId])
+        return daemon.work({ queue: 'uninstall', data: { hubIds: [hubId] } })
       case 'sweep':
         return daemon.sweep()
       case 'sweep grants':
         return daemon.sweepGrants()
+      case 'restart':
+        return this.#restart(daemon)
       case 'reload':
         return this.#reloadAll()
       case 'rekey':
@@ -381,6 +411,12 @@ class Simulation {
     }
   }
 
+  async #restart(daemon: Daemon): Promise<unknown> {
+    await daemon.stop()
+    const { machine } = daemon.process
+    return this.#newDaemon(machine).storeSealed(machine)
+  }
+
   #reloadAlerts(): Promise<unknown> {
     return Promise.all(this.#living.map((daemon) => daemon.reloadAlerts()))
   }
@@ -401,8 +437,19 @@ class Simulation {
     return this.#living.length === 0 ? this.#newDaemon() : this.scene.world.dice.pick(this.#living)
   }
 
-  #newDaemon(): Daemon {
-    const daemon = startDaemon(this.scene, `d${this.#daemons.length + 1}`)
+  #kill(process: Process): void {
+    this.scene.world.noteFault('death', process.name)
+    this.scene.world.kill(process)
+  }
+
+  #start(name: string, machine?: string): Daemon {
+    const daemon = startDaemon(this.scene, name, { machine })
+    if (this.#mix.apart === true) daemon.process.aheadMs = this.scene.world.dice.pick(HOURS_APART)
+    return daemon
+  }
+
+  #newDaemon(machine?: string): Daemon {
+    const daemon = this.#start(`d${this.#daemons.length + 1}`, machine)
     this.#daemons.push(daemon)
     return daemon
   }
@@ -474,9 +521,24 @@ class Simulation {
     await world.move(ms)
   }
 
+  /** All accounts are refused alike. */
+  #noteEndpoint({ is, suspects }: { is: string; suspects: { refused: unknown[] } }): void {
+    const isTrouble = is === 'open' || suspects.refused.length >= this.hubs.length
+    this.#troubleSince = isTrouble ? (this.#troubleSince ?? this.scene.world.now) : undefined
+  }
+
+  /** What is reported while the trouble begins may be of before. */
+  #judgeGivenUp(hubId: number): void {
+    const since = this.#troubleSince
+    if (since === undefined || this.scene.world.now - since < 60_000) return
+    this.troubles.push({ what: 'an account is given up for the trouble of all', hubId })
+  }
+
   #watch({ process, step, hubId, args, answer }: DoneStep): void {
     if (step === 'recordSends' && answer !== 'lost') this.#sentTo.add(String(args[1]))
     if (step === 'commitPolls' && answer === 'committed') this.#polled.add(hubId)
+    if (step === 'changeEndpoint' && answer === null) this.#noteEndpoint(JSON.parse(String(args[3])).breaker)
+    if (step === 'recordRefreshFailure' && answer === 'recorded' && args[4] === 'reauthorize') this.#judgeGivenUp(hubId)
     if (step === 'storeTokens') this.storeAnswers.set(hubId, String(answer))
     if (step === 'beginUninstall' && answer === 'begun') this.scene.provider.granted.delete(hubId)
     this.intents.note({ process, step, hubId, args, answer })

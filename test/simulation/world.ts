@@ -15,7 +15,15 @@ export interface Call {
 /** What the scheduler knows of one simulated process. */
 export interface Process {
   name: string
+  /** Has its data folder. */
+  machine: string
   isAlive: boolean
+  /** How many were answered. */
+  calls: number
+  /** It begins nothing any more. */
+  isStopping: boolean
+  /** It put into its data folder what Redis had not taken. */
+  endedWell: boolean
   /** Its connection to the store is broken: nothing is done for it until it connects again. */
   isCut: boolean
   isCutForLong: boolean
@@ -30,6 +38,9 @@ export interface Process {
   sleepers: { until: number; wake: () => void }[]
   repeated: Set<{ everyMs: number; at: number; work: () => Promise<void> }>
 }
+
+/** The rule allows it from then on, by clocks that may be some seconds apart. */
+const GIVEN_UP_AFTER_MS = 3_600_000 - 10_000
 
 /** Turns of the event loop in which whoever was answered asks for more: steps that travel together leave in the next one. */
 const TURNS = 3
@@ -72,7 +83,11 @@ export class World {
   addProcess(name: string): Process {
     const process: Process = {
       name,
+      machine: name,
       isAlive: true,
+      calls: 0,
+      isStopping: false,
+      endedWell: false,
       isCut: false,
       isCutForLong: false,
       aheadMs: 0,
@@ -129,7 +144,9 @@ export class World {
   grantsGivenUp = 0
 
   noteLine(line: string): void {
-    if (line.includes('"grant.given-up"')) this.grantsGivenUp++
+    const { code, err, grantedAt } = JSON.parse(line)
+    this.note(`LOG ${code} ${err?.message ?? ''}`)
+    if (code === 'grant.given-up' && this.now - Date.parse(grantedAt) >= GIVEN_UP_AFTER_MS) this.grantsGivenUp++
   }
 
   noteFault(kind: string, line: string): void {
@@ -156,7 +173,8 @@ export class World {
   }
 
   /** Does one of them, and lets whoever asked go on. */
-  async perform({ process, from, call }: { process: Process; from: Call[]; call: Call }): Promise<void> {
+  async perform(pending: { process: Process; from: Call[]; call: Call }): Promise<{ process: Process }> {
+    const { process, from, call } = pending
     if (++this.#calls > MOST_CALLS || this.#cpuMs() > LONGEST_RUN_CPU_MS) throw new Hangs()
     const isAgain = call.runs > 0
     this.now += this.callMs
@@ -166,7 +184,9 @@ export class World {
     this.note(`${process.name} ${call.label}${isAgain ? ' AGAIN' : ''} -> ${shortly(error ?? value)}`)
     if (error === undefined) call.answer(value)
     else call.fail(error)
+    process.calls++
     await this.settle()
+    return pending
   }
 
   /** Does it without a word to whoever asked. */
