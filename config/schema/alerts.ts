@@ -18,7 +18,7 @@ export const alerts = z
         by: z
           .array(z.enum(['rule', 'account', 'level', 'kind']))
           .prefault(['account'])
-          .describe('What alerts of one message have in common. Those of five accounts or more are one by rule.'),
+          .describe('Common fields of one message. Five or more accounts under one rule are one message.'),
         wait: duration({ min: 0, max: '1h' }).prefault('30s').describe('How long a new group waits for more.'),
         interval: duration({ min: 0, max: '1d' }).prefault('5m').describe('Least time between two messages.'),
         max: wholeNumber(1, 10_000).prefault(200).describe('Most alerts in one message; it counts the rest.'),

@@ -51,7 +51,7 @@ function checkTrusted(given: Unchecked, report: ReportProblem): void {
 export const http = related(
   z.strictObject({
     listen: hostPort().prefault('127.0.0.1:8088').describe('host:port to listen on.'),
-    publicUrl: webAddress().describe('Where people and the provider reach this server.'),
+    publicUrl: webAddress().describe('Address of this server for browsers and the provider.'),
     adminToken: secret({
       fault: (token) => {
         if (!/^[!-~]+$/.test(token)) return 'must be letters, digits and signs without spaces'
@@ -59,8 +59,8 @@ export const http = related(
       },
     })
       .exactOptional()
-      .describe('What pages, API and metrics ask for. Default: made at the first start, in dataDir/admin-token.'),
-    metrics: z.enum(['token', 'open']).prefault('token').describe('Who may read /metrics: any, or with a token.'),
+      .describe('Admin token for pages, API and metrics. Default: made at the first start, in dataDir/admin-token.'),
+    metrics: z.enum(['token', 'open']).prefault('token').describe('Access to /metrics: open, or with a token.'),
     trustedUserHeader: headerName().exactOptional().describe('Single sign-on: in it a proxy names the person.'),
     trustedProxies: z
       .array(
@@ -76,21 +76,21 @@ export const http = related(
     trustedGroupsSeparator: z
       .enum([',', '|', ';'], 'must be one of , | ;')
       .exactOptional()
-      .describe('What is between two groups in that header; a comma if not given.'),
+      .describe('Separator of groups in that header; a comma if not given.'),
     trustedGroups: z
       .record(
         z.string(),
         z
           .array(z.enum(SCOPES, `must be one of ${SCOPES.join(', ')}`))
           .min(1, 'must have at least one entry, or be left out')
-          .describe('What members may do, as the scopes of admin tokens.'),
+          .describe('Scopes of members, as of admin tokens.'),
       )
       .exactOptional()
-      .describe('What members of each group may do: { ops: [read, write], support: [read] }.'),
-    timeZone: timeZone().exactOptional().describe("Of times in pages, mails and commands. Default: the machine's."),
+      .describe('Scopes of the members of each group: { ops: [read, write], support: [read] }.'),
+    timeZone: timeZone().exactOptional().describe("Time zone of pages, mails and commands. Default: the machine's."),
     brand: z
       .strictObject({
-        name: plainText().exactOptional().describe('What customers know the app by. Default: the host of publicUrl.'),
+        name: plainText().exactOptional().describe('Name of the app for customers. Default: the host of publicUrl.'),
         logo: plainText().exactOptional().describe('A file with a picture: PNG, JPEG, WebP or SVG, 256 kB at most.'),
         color: hexColor().exactOptional().describe('Color of the edge of the page.'),
       })
@@ -98,7 +98,7 @@ export const http = related(
       .describe('Pages for customers show this: install, callback, reconnect, and their errors.'),
     afterInstall: webAddress({ strip: false })
       .exactOptional()
-      .describe('Where customers go after an install, with hubId, outcome, until and signature as parameters.'),
+      .describe('Your page after an install, with hubId, outcome, until and signature as parameters.'),
     afterInstallSecret: secret({ fault: longEnough })
       .exactOptional()
       .describe('Signs them; default: the clientSecret.'),
@@ -115,7 +115,7 @@ export const heartbeat = related(
     url: secretAddress(['https', 'http'], ({ username, password, hash }) => {
       if (username !== '' || password !== '') return 'must be an address without user and password'
       return hash === '' ? undefined : 'must be an address without #'
-    }).describe('What gets a ping while all is well: a POST to it, or to it + /fail with the reasons.'),
+    }).describe('Address that gets a ping while all is well: a POST to it, or to /fail below it with the reasons.'),
     every: duration({ min: '30s', max: '1h' }).prefault('1m').describe('How often, by one daemon for all.'),
     insecure: toggle().prefault(false).describe('Allows http://, for servers in your own network.'),
   }),

@@ -62,7 +62,7 @@ export const limits = related(
   z.strictObject({
     reports: reports
       .prefault(['customProperties', 'associations'])
-      .describe("Which of the provider's limits reports are read, or all. Each is a call in every poll."),
+      .describe("The provider's limits reports to read, or all. Each is a call in every poll."),
     every: pollPeriod().prefault('15m').describe('Longest period between two polls of an account.'),
     soonest: pollPeriod().prefault('5m').describe('Shortest period: near a threshold, rising fast or just changed.'),
     accounts: pollOverrides.prefault([]).describe('Other settings for some accounts: the first that matches decides.'),
@@ -80,10 +80,10 @@ export const limits = related(
       })
       .prefault({})
       .describe('How long readings are kept, at which detail. Each account is thinned out once a day.'),
-    records: z.enum(['full', 'ids', 'none']).prefault('full').describe('What is kept of records near a limit.'),
+    records: z.enum(['full', 'ids', 'none']).prefault('full').describe('Stored data of records near a limit.'),
   }),
   checkReports,
-).describe('What is polled, and how long it is kept.')
+).describe('Reports to poll, and their retention.')
 
 /** Refuses reports that would read nothing, or nothing that is asked for. */
 function checkReports(given: Unchecked, report: ReportProblem): void {

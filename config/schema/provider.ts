@@ -19,15 +19,15 @@ const failedCalls = related(
 export const provider = related(
   z.strictObject({
     api: z.enum(DIALECT_NAMES).prefault('2026-09').describe('API version; its end is named from 90 days before.'),
-    baseUrl: webAddress().prefault('https://api.hubapi.com').describe("Where the provider's API is."),
+    baseUrl: webAddress().prefault('https://api.hubapi.com').describe("Address of the provider's API."),
     installUrl: webAddress({ strip: false })
       .prefault('https://app.hubspot.com/oauth/authorize')
-      .describe('Where customers who install the app are sent.'),
+      .describe('Page where customers install the app.'),
     clientId: plainText().describe("The app's client id."),
     clientSecret: oneOrMany(secret()).describe("The app's client secret; both, as a list, while it is being changed."),
     redirectUri: webAddress({ strip: false })
       .exactOptional()
-      .describe('Where the provider sends the code, as set for the app. Default: http.publicUrl + /oauth/callback.'),
+      .describe('Redirect URL, as set for the app. Default: http.publicUrl + /oauth/callback.'),
     scopes: z
       .array(scope())
       .min(1, 'must have at least one scope')

@@ -8,16 +8,16 @@ export const redis = related(
   z.strictObject({
     url: secretAddress(['redis', 'rediss']).exactOptional().describe('One server: redis://user:password@host:6379/0.'),
     sentinels: redisHosts().exactOptional().describe('host:port of the sentinels that know the master `name`.'),
-    name: plainText().exactOptional().describe('What the sentinels call the master.'),
+    name: plainText().exactOptional().describe('Name of the master at the sentinels.'),
     cluster: redisHosts().exactOptional().describe('host:port of some nodes of a Redis cluster.'),
     username: plainText().exactOptional().describe('For sentinels and cluster; with `url` it is part of the address.'),
     password: secret().exactOptional().describe('For sentinels and cluster; with `url` it is part of the address.'),
-    sentinelUsername: plainText().exactOptional().describe('What the sentinels themselves ask for.'),
-    sentinelPassword: secret().exactOptional().describe('What the sentinels themselves ask for.'),
+    sentinelUsername: plainText().exactOptional().describe('User at the sentinels.'),
+    sentinelPassword: secret().exactOptional().describe('Password at the sentinels.'),
     tls: toggle().prefault(false).describe('Connect with TLS. Certificates must be for the names of the nodes.'),
     prefix: plainText(/^[A-Za-z0-9_.-]{1,40}$/, 'must be 1 to 40 letters, digits, _ . or -')
       .prefault('plimsoll')
-      .describe('What every key starts with.'),
+      .describe('Prefix of every key.'),
   }),
   checkRedis,
 ).describe('The Redis server. Without url, sentinels or cluster a private one is run inside `dataDir`.')
@@ -67,4 +67,4 @@ export const encryption = z
       'id',
     ).describe('The first one encrypts, all decrypt. Taken over on SIGHUP.'),
   })
-  .describe('What stored tokens are encrypted with. Without it a key is made at the first start, in `dataDir`/keys.')
+  .describe('Keys that encrypt stored tokens. Without it a key is made at the first start, in `dataDir`/keys.')

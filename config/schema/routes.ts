@@ -34,7 +34,7 @@ const match = z
     rule: oneOrMany(ruleNameText()).exactOptional().describe('Names of threshold rules, or other kinds.'),
     ...accountMatch(),
   })
-  .describe('What the route is for. All conditions must match; without any the route takes everything.')
+  .describe('Alerts of the route. All conditions must match; without any the route matches all alerts.')
 
 const route = z.strictObject({
   match: match.prefault({}),

@@ -64,7 +64,7 @@ const uninstall = z
       .prefault('never')
       .describe('An account whose refresh token has been refused for so long is uninstalled.'),
   })
-  .describe('What happens to accounts that leave.')
+  .describe('Uninstalled accounts.')
 
 // A group that is left out is checked like an empty one, so that what it must have is named setting by setting.
 export const settings = related(
@@ -73,7 +73,7 @@ export const settings = related(
     redis: redis.prefault({}),
     dataDir: plainText()
       .prefault('./.plimsoll')
-      .describe('Where the private Redis and made keys are. Relative paths start from the folder of the file.'),
+      .describe('Folder of the private Redis and of generated keys. Relative paths start from the folder of the file.'),
     encryption: encryption.exactOptional(),
     schedule: schedule.prefault({}),
     tokens: tokens.prefault({}),
@@ -94,8 +94,8 @@ export const settings = related(
       ])
       .describe('The first rule that matches a series decides about it.'),
     alerts: alerts.prefault({}),
-    routes: routes.describe('Who gets which alerts: the first route that matches decides.'),
-    receivers: receivers.describe('Where messages go, by name.'),
+    routes: routes.describe('Routes of alerts to receivers: the first route that matches decides.'),
+    receivers: receivers.describe('Receivers of messages, by name.'),
     heartbeat: heartbeat.exactOptional(),
     http: http.prefault({} as z.input<typeof http>),
     log: logging.prefault({}),

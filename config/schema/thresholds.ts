@@ -51,7 +51,7 @@ export const ruleNameText = () => plainText(/^[^\p{Cc}]{1,100}$/u, 'must be text
 
 const writtenRule = related(
   z.strictObject({
-    name: ruleNameText().exactOptional().describe('What alerts call the rule. Default: its `on`.'),
+    name: ruleNameText().exactOptional().describe('Name of the rule in alerts. Default: its `on`.'),
     on: z
       .enum([...METRICS, ...REPORT_NAMES.map((name) => `${name}.*`), '*', LIMIT_CHANGED])
       .describe('The series that the rule is about; limit-changed, with off: true: no alerts about limits that moved.'),

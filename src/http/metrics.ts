@@ -74,7 +74,7 @@ function registerFleetGauges(deps: WebDeps, facts: ReadFacts): void {
   })
   const fresh = 'Share of the polled accounts whose newest reading is fresh.'
   value(metrics, 'limits_coverage_ratio', fresh, async () => (await facts()).coverage.share ?? Number.NaN)
-  const objective = 'What that share should be: limits.coverage in the config.'
+  const objective = 'Goal for that share: limits.coverage in the config.'
   value(metrics, 'limits_coverage_objective_ratio', objective, async () => (await facts()).coverage.objective)
   const stale = 'Polled accounts whose newest reading is too old.'
   value(metrics, 'accounts_stale', stale, async () => (await facts()).coverage.stale)
@@ -115,14 +115,14 @@ function registerOutboxGauges(deps: WebDeps): void {
 }
 
 function registerReceiverGauges({ metrics }: WebDeps, facts: ReadFacts): void {
-  const failing = 'Whether every attempt since the last delivery failed, or the receiver is switched off: 1 or 0.'
+  const failing = 'Receiver failing: every attempt since the last delivery failed, or it is switched off: 1 or 0.'
   gauge(metrics, { name: 'receiver_failing', help: failing, labels: ['receiver'] }, async () =>
     (await facts()).receivers.map((health) => [
       { receiver: health.receiver },
       isBroken(receiverStatus(health)) ? 1 : 0,
     ]),
   )
-  const beats = 'Whether heartbeats come, and the last one was good: 1 or 0; NaN where there are none.'
+  const beats = 'Heartbeats arrive, and the last one was good: 1 or 0; NaN where there are none.'
   value(metrics, 'heartbeat_ok', beats, async () => {
     const { heartbeat } = await facts()
     return heartbeat === null ? Number.NaN : heartbeat.ok && !heartbeat.late
@@ -135,7 +135,7 @@ const BREAKER = { closed: 0, 'half-open': 0.5, open: 1 }
 function registerProviderGauges({ metrics }: WebDeps, facts: ReadFacts): void {
   const endpoint = async () => (await facts()).tokenEndpoint
 
-  const open = 'Whether refreshes are stopped but for probes: 1 open, 0.5 half-open, 0 closed.'
+  const open = 'Circuit breaker of the token endpoint: 1 open, 0.5 half-open, 0 closed.'
   value(metrics, 'breaker_open', open, async () => BREAKER[(await endpoint())?.breaker ?? 'closed'])
   const allowed = 'Token requests a second that the provider is believed to allow.'
   value(metrics, 'token_requests_allowed', allowed, async () => (await endpoint())?.requestsPerSecond ?? Number.NaN)
@@ -172,7 +172,7 @@ function registerRedisGauges({ metrics, store }: WebDeps): void {
   const sum = async (of: 'usedMemory' | 'maxMemory' | 'evictedKeys') =>
     (await servers()).reduce((total, server) => total + server[of], 0)
 
-  value(metrics, 'redis_up', 'Whether Redis answers this daemon: 1 or 0.', () =>
+  value(metrics, 'redis_up', 'Redis answers this daemon: 1 or 0.', () =>
     servers().then(
       () => true,
       () => false,
@@ -185,12 +185,12 @@ function registerRedisGauges({ metrics, store }: WebDeps): void {
     ping,
     async () => Math.max(...(await servers()).map(({ pingMs }) => pingMs)) / 1_000,
   )
-  value(metrics, 'redis_memory_used_bytes', 'What Redis has in memory.', () => sum('usedMemory'))
+  value(metrics, 'redis_memory_used_bytes', 'Memory used by Redis.', () => sum('usedMemory'))
   const most = 'How much that may be; 0: as much as the machine has.'
   value(metrics, 'redis_memory_max_bytes', most, () => sum('maxMemory'))
   const evicted = 'Keys that Redis deleted because its memory was full, since it started: each may have been a token.'
   countedElsewhere(metrics, 'redis_evicted_keys', evicted, () => sum('evictedKeys'))
-  const saved = 'Whether Redis could write its files when it last tried: 1 or 0, by file: aof, rdb.'
+  const saved = 'Redis wrote its file at the last attempt: 1 or 0, by file: aof, rdb.'
   gauge(metrics, { name: 'redis_last_save_ok', help: saved, labels: ['file'] }, async () => {
     const all = await servers()
     return [
@@ -204,14 +204,9 @@ function registerRedisGauges({ metrics, store }: WebDeps): void {
 function registerHealthGauges({ metrics, health }: WebDeps, facts: ReadFacts): void {
   const report = sharedRead(health)
 
-  value(metrics, 'alive', 'Whether work moves on, as on /healthz: 1 or 0.', async () => (await report()).alive)
-  value(
-    metrics,
-    'ready',
-    'Whether this daemon is worth asking, as on /readyz: 1 or 0.',
-    async () => (await report()).ready,
-  )
-  const help = 'Whether one thing that this daemon, or the fleet, is judged by is as it should be: 1 or 0.'
+  value(metrics, 'alive', 'Work makes progress, as on /healthz: 1 or 0.', async () => (await report()).alive)
+  value(metrics, 'ready', 'Daemon is ready for requests, as on /readyz: 1 or 0.', async () => (await report()).ready)
+  const help = 'Result of one check of this daemon or of all daemons: 1 well, 0 not.'
   gauge(metrics, { name: 'health_check_ok', help, labels: ['check'] }, async () => {
     const [{ findings }, fleet] = await Promise.all([report(), facts().then(judgeFleet, () => [])])
     const all = new Map(findings.map(({ name, level }) => [name, level === 'ok']))

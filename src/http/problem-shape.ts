@@ -4,22 +4,22 @@ import * as z from 'zod'
 export const ProblemShape = z
   .object({
     type: z.string().meta({
-      description: 'What kind of problem it is; never changes, for programs to decide by.',
+      description: 'Type of the problem, for programs; it never changes.',
       examples: ['urn:plimsoll:problem:not-found'],
     }),
     title: z.string().describe('Of the status.'),
     status: z.int().describe('The same as that of the answer.'),
-    detail: z.string().describe('What is wrong and what to do, for people; its words may change.'),
+    detail: z.string().describe('Problem and remedy, for people; the text may change.'),
     errors: z
       .array(
         z.object({
-          parameter: z.string().describe('Of the query, or a field of the body such as `matchers.0`.'),
-          detail: z.string().describe('What is wrong with it.'),
+          parameter: z.string().describe('Parameter of the query, or a field of the body such as `matchers.0`.'),
+          detail: z.string().describe('Problem of the parameter.'),
         }),
       )
       .exactOptional()
-      .describe('Of 400: each thing that is wrong.'),
-    hint: z.string().exactOptional().describe('What to do about it at a command line.'),
+      .describe('With status 400: each wrong parameter or field.'),
+    hint: z.string().exactOptional().describe('Remedy at the command line.'),
   })
-  .meta({ id: 'Problem', description: 'What is wrong with a request (RFC 9457).' })
+  .meta({ id: 'Problem', description: 'Problem details of a request (RFC 9457).' })
 export type ProblemShape = z.infer<typeof ProblemShape>

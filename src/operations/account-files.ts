@@ -26,8 +26,8 @@ export const connectAccount = operation({
   path: '/accounts',
   summary: 'take over an account in which the app was installed before',
   description:
-    'By its refresh token, which is redeemed at once. Where the provider gives another one in its place and the account can not be ' +
-    'stored yet, that one is kept sealed: send the same request again.',
+    'Plimsoll uses the refresh token at once. If the provider replaces it and the account can not be stored yet, the new token is kept ' +
+    'encrypted: send the same request again.',
   input: z.strictObject({
     refreshToken: parsedField(
       'the refresh token of the account',

@@ -166,7 +166,7 @@ export const showAccount = operation({
 })
 
 const ABOUT_POLLS =
-  'What is read is stored and alerted on; `outcome` shows whether all was read. It takes as long as it takes.'
+  'Plimsoll stores the readings and sends alerts about them; `outcome` shows whether all was read. There is no time limit.'
 
 export const pollAccount = operation({
   id: 'pollAccount',
@@ -194,7 +194,7 @@ export const pollAccounts = operation({
   input: z.strictObject({ accounts: accountsField('the accounts') }),
   output: listOf(PolledShape),
   problems: [404],
-  answers: { 200: 'What came of it, by account.' },
+  answers: { 200: 'Outcome by account.' },
   example: { body: { accounts: [1234567] } },
   command: {
     name: 'accounts poll',
@@ -255,7 +255,7 @@ export const refreshAccount = operation({
   path: '/accounts/{hubId}/refresh',
   summary: "refresh the account's tokens now, as the daemon does when they are due",
   description:
-    'At once, unless the next attempt is planned after one that failed. Where an unread answer waits for your decision, this is it.',
+    'Runs at once, unless a retry is planned. It also uses the old refresh token of an account whose answer could not be read.',
   input: OF_ACCOUNT,
   output: RefreshedShape,
   problems: [404, 409, 410, 502, 503],
@@ -352,7 +352,7 @@ export const uninstallAccount = operation({
   }),
   output: UninstallShape,
   problems: [404, 503],
-  answers: { 200: 'It was asked for before, or it was waited for.', 202: 'It is begun.' },
+  answers: { 200: 'The account was uninstalled, or the request came again.', 202: 'The uninstall has started.' },
   example: { params: { hubId: '7654321' }, body: { reason: 'left us' } },
   command: {
     name: 'accounts uninstall',

@@ -34,7 +34,7 @@ export const listAlerts = operation({
   path: '/alerts',
   summary: 'list the alerts that are open, worst first',
   description:
-    'The alerts of an account stay together, so a page may have a few more items than `limit`. An alert that gets worse between two pages moves ahead: to see each once, ask for one account at a time, or with `sort`: then all are on one page.',
+    'The alerts of an account stay together, so a page may have a few more items than `limit`. An alert that gets worse between two pages moves ahead. To see each alert once, request one account, or use `sort`: then all are on one page.',
   input: z.strictObject({
     mark: choiceField(MARKS, 'only those that are acknowledged, silenced, handled (either) or active (neither)', {
       'x-option': 'state',

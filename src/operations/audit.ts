@@ -16,7 +16,7 @@ export const listAudit = operation({
   scope: 'audit',
   summary: 'list who did what, over the pages, the API and the command line; newest first, of the last 90 days',
   description:
-    'Polls and refreshes that were asked for, access tokens, reconnect links, sign-ins and refused ones have room for the newest 10,000 entries each, all else for 20,000. Of access tokens and reconnect links each day has the first of a caller and account.',
+    'The audit keeps the newest 10,000 entries of polls, refreshes, access tokens, reconnect links and sign-ins each, and 20,000 others. For access tokens and reconnect links it has the first entry a day of each caller and account.',
   input: z.strictObject({
     since: momentField('from when on').prefault('90d'),
     who: textField('only what was done by a name with this in it', { most: 100 }).optional(),

@@ -94,7 +94,7 @@ export const checkAccountsNow = operation({
   id: 'checkAccountsNow',
   method: 'POST',
   summary: 'poll accounts now, and judge their readings against the thresholds',
-  description: 'It takes as long as it takes. An account that can not be polled is judged by its last reading.',
+  description: 'There is no time limit. An account that can not be polled is judged by its last reading.',
   run: async (deps, call) => {
     const { who, stop, onlooker, input } = call
     const poll = await deps.actions.pollForCheck(input.accounts ?? [], who)

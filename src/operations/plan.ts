@@ -48,7 +48,7 @@ export const planThresholds = operation({
   mostBytes: 2 * LONGEST_CONFIG,
   summary: 'compare a config with the one in force: which levels change now',
   description:
-    'Changes nothing. What the file takes from the environment or from other files is read where Plimsoll runs, as if it were ' +
+    'Changes nothing. Variables and other files are read where Plimsoll runs, as if the file were ' +
     'beside the config in force.',
   input: INPUT,
   output: PlanShape,

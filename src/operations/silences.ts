@@ -22,7 +22,7 @@ const MATCHERS = z.array(
   z.strictObject(
     {
       name: z.string('must be a text').describe('account, level, kind, rule, tag, series, objectType, from or to.'),
-      value: z.string('must be a text').describe('`*` matches any characters. Of account: a hub id or a domain.'),
+      value: z.string('must be a text').describe('`*` matches any characters. For account: a hub id or a domain.'),
     },
     'must be {name, value}',
   ),
@@ -53,7 +53,7 @@ export const makeSilence = operation({
   summary: 'send nothing about some alerts for a while; what still fires at the end is sent then',
   input: NEW_SILENCE,
   output: SilenceShape,
-  answers: { 201: 'It is in force.' },
+  answers: { 201: 'The silence is in force.' },
   example: {
     body: {
       match: 'account=1234567 level=warning',

@@ -26,7 +26,7 @@ export const showToken = operation({
   scope: 'tokens',
   summary: 'a valid access token of the account',
   description:
-    'Refreshed first if need be, once for all who ask. Ask whenever you need one and keep none. Who got one is noted.',
+    'Plimsoll refreshes the token first if needed, once for all callers. Request a token each time and keep none. The audit notes the caller.',
   input: z.strictObject({ hubId: accountField('the account') }),
   output: AccessTokenShape,
   problems: [404, 409, 410],
@@ -59,7 +59,7 @@ function noToken(answer: NoToken, hubId: number, publicUrl: string): Refusal {
     case 'later':
       return new Refusal(
         'unavailable',
-        `there is no valid access token of account ${hubId} at the moment. It is refreshed as soon as the provider lets us`,
+        `there is no valid access token of account ${hubId} at the moment: Plimsoll refreshes it as soon as the provider allows it`,
         { until: answer.at },
       )
     case 'unopened':
@@ -69,15 +69,15 @@ function noToken(answer: NoToken, hubId: number, publicUrl: string): Refusal {
     case 'unidentified':
       return new Refusal(
         'unavailable',
-        `account ${hubId} was imported, and the provider has not confirmed yet that its token is its own. It is asked soon`,
+        `account ${hubId} was imported, and the provider has not confirmed yet that its token is its own: Plimsoll checks that soon`,
         { until: answer.at },
       )
   }
 }
 
 const IGNORED =
-  'What is ignored was not sealed with a key of this installation: it was made before tokens were sealed, under a key that is gone, or by ' +
-  'another program. plimsoll admin-tokens remove NAME ends it, plimsoll admin-tokens add NAME makes another one'
+  'An ignored token was not sealed with a key of this installation: its key is gone, or another program made it. ' +
+  'plimsoll admin-tokens remove NAME removes it, plimsoll admin-tokens add NAME makes another one'
 
 export const listAdminTokens = operation({
   id: 'listAdminTokens',
@@ -179,7 +179,7 @@ export const removeAdminToken = operation({
   json: ({ name }) => ({ name, outcome: 'removed' }),
   table: ({ name, left, opens }) => [
     `${name} is removed: the daemon refuses it within two seconds`,
-    ...(left === 0 ? [`It was the last named one. What opens pages and API now is ${opens}`] : []),
+    ...(left === 0 ? [`It was the last named token. Pages and API now accept ${opens}`] : []),
   ],
 })
 

@@ -71,7 +71,7 @@ function tokenMetrics({ counter, outcomes, histogram }: Makers) {
     ),
     refreshHeadroom: histogram(
       'token_refresh_headroom',
-      "What was left of the access token's life when it was refreshed; 0: it had expired.",
+      'Remaining lifetime of the access token at its refresh; 0: it had expired.',
       HEADROOM,
     ),
     tokensExpired: counter('tokens_expired', 'Refreshes that came after the access token had expired.'),
@@ -150,7 +150,7 @@ function daemonMetrics({ counter, histogram }: Makers, registry: Registry) {
   const startedAt = unset('plimsoll_daemon_start_timestamp_seconds', 'Start time of this daemon.', registry)
   const reloaded = unset(
     'plimsoll_config_last_reload_successful',
-    'Whether the config file was taken over when it was last read: 1 or 0.',
+    'Config file accepted at the last reload: 1 or 0.',
     registry,
   )
   const reloadedAt = unset(

@@ -197,13 +197,13 @@ describe('tokens of accounts, and named ones', () => {
     await adminTokens('add', 'bob', '--scopes', 'read')
     expect((await adminTokens('remove', 'ann')).out).not.toContain('last')
     expect((await adminTokens('remove', 'bob')).out).toMatch(
-      /What opens pages and API now is http\.adminToken of the config\n$/,
+      /Pages and API now accept http\.adminToken of the config\n$/,
     )
     const dataDir = join(scene.folder, 'without')
     const without = await scene.configFile({ dataDir, http: { adminToken: undefined } })
     await adminTokens('add', 'eve', '--scopes', 'read')
     const { out } = await plimsollHere(['admin-tokens', 'remove', 'eve', '--config', without], scene.folder)
-    expect(out).toContain(`What opens pages and API now is the token in ${join(dataDir, 'admin-token')}\n`)
+    expect(out).toContain(`Pages and API now accept the token in ${join(dataDir, 'admin-token')}\n`)
   })
 
   test.each([

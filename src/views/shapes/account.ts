@@ -20,7 +20,7 @@ export const AccountShape = shape('Account', 'One account, without its tokens.',
         .nullable()
         .describe("By how many milliseconds the provider's own count of its life differs; null: it agrees."),
     })
-    .describe('Of its access token; the token itself is not among it.'),
+    .describe('The access token, without the token itself.'),
   refreshFailure: objectOrNull('Null: the last refresh worked.', {
     count: count('Refreshes that failed in a row.'),
     class: text('The kind of failure.'),
@@ -156,7 +156,7 @@ export type RefreshedShape = z.infer<typeof RefreshedShape>
 
 export const ReconnectLinkShape = shape('ReconnectLink', 'A signed link that connects one account and no other.', {
   hubId: AccountNameShape.hubId,
-  url: text('Where the customer connects the account again.'),
+  url: text('The link for the customer.'),
   expiresAt: isoMoment('End of the link.'),
 })
 
@@ -183,18 +183,18 @@ export type UninstallShape = z.infer<typeof UninstallShape>
 export const ImportedShape = shape('Imported', 'Outcome of importing a file of accounts.', {
   imported: count('New accounts.'),
   kept: count('Known already and left as they were.'),
-  keptUninstalled: count('Of those kept: uninstalled, or about to be.'),
+  keptUninstalled: count('Unchanged accounts that are uninstalled or being uninstalled.'),
   replaced: count('Known already and overwritten.'),
   bad: count('Lines that are no account.'),
   stopped: z.boolean().describe('The import was stopped before the end of the file.'),
   badLines: z
-    .array(z.object({ line: z.int().describe('Its number in the file, from 1 on.'), problem: outsideText('Why.') }))
+    .array(z.object({ line: z.int().describe('Line number in the file, from 1.'), problem: outsideText('Why.') }))
     .describe('The first 50 of them.'),
 })
 
 export const ExportedShape = shape('Exported', 'Outcome of exporting the accounts.', {
   exported: count('Accounts that were written.'),
-  file: text('As it was named.'),
+  file: text('Name of the file as given.'),
 })
 
 export const AccessTokenShape = shape('AccessToken', 'A valid access token of one account.', {

@@ -59,7 +59,7 @@ export const AcknowledgementShape = shape('Acknowledgement', 'An operator knows 
 export type AcknowledgementShape = z.infer<typeof AcknowledgementShape>
 
 export const OpenAlertShape = shape('OpenAlert', 'An alert that is open now.', {
-  id: text('Its id, the same from opening to closing.'),
+  id: text('Id of the alert, the same from opening to closing.'),
   kind: alertKind,
   level,
   rule,
@@ -81,9 +81,9 @@ export type OpenAlertShape = z.infer<typeof OpenAlertShape>
 export const AccountAlertsShape = shape('AccountAlerts', 'The open alerts of one account.', {
   hubId: hubId.nullable().describe('The account; null for alerts that are about no account.'),
   hubDomain,
-  critical: count('Its alerts at critical that are neither acknowledged nor silenced.'),
+  critical: count('Critical alerts that are neither acknowledged nor silenced.'),
   warning: count('The same at warning.'),
-  handled: count('Its alerts that are acknowledged or silenced.'),
+  handled: count('Alerts that are acknowledged or silenced.'),
   alerts: z.array(OpenAlertShape).describe('Worst first, at most 20.'),
 })
 export type AccountAlertsShape = z.infer<typeof AccountAlertsShape>
@@ -101,7 +101,7 @@ const InForce = {
     polls: z.int(),
     of: z.int(),
   }),
-  worseThan: objectOrNone('Its values when it was acknowledged.', {
+  worseThan: objectOrNone('Values at the time of the acknowledgement.', {
     usage: z.number(),
     percent: z.number().exactOptional(),
     remaining: z.number().exactOptional(),
@@ -133,7 +133,7 @@ export const ConditionsShape = shape('Conditions', 'Conditions of a level: any o
 
 /** An item of `data.alerts` of a webhook is the same. */
 export const AlertShape = shape('Alert', 'One transition of one alert, exactly as receivers get it.', {
-  id: text('Of this transition, the same on every copy that is sent.'),
+  id: text('Id of this transition, the same on every copy that is sent.'),
   supersedes: z
     .array(z.string())
     .exactOptional()
@@ -159,7 +159,7 @@ export const AlertShape = shape('Alert', 'One transition of one alert, exactly a
     latest: z.number().exactOptional(),
   }),
   threshold: ConditionsShape.exactOptional(),
-  previous: objectOrNone('Its values in the last message.', {
+  previous: objectOrNone('Values in the last message.', {
     level: z.enum(['ok', 'warning', 'critical']),
     usage: z.number().exactOptional(),
     limit: z.number().exactOptional(),
@@ -179,7 +179,7 @@ export const AlertShape = shape('Alert', 'One transition of one alert, exactly a
     left: z
       .array(z.object({ objectId: ObjectIdShape, label: z.string().exactOptional() }))
       .exactOptional()
-      .describe('Those that the last message named and that are gone.'),
+      .describe('Records of the last message that are gone.'),
   }),
   because: BecauseShape.exactOptional(),
   message: text('The event and the remedy, for kinds that are not about a number.').exactOptional(),
@@ -192,16 +192,16 @@ export const fate = z
 
 export const TransitionShape = shape('Transition', 'One change of an alert, and the outcome.', {
   at: isoMoment('When it was committed.'),
-  transition: text('Its partition and its place in the log there.').meta({ examples: ['17-1795687200000-0'] }),
+  transition: text('Partition and position in its log.').meta({ examples: ['17-1795687200000-0'] }),
   fate,
   why: outsideText('Why it ended, or is held back; absent where there is no reason.').exactOptional(),
   alert: AlertShape,
   receivers: z
     .array(
       z.object({
-        receiver: text('Its name in the config.'),
+        receiver: text('Name of the receiver in the config.'),
         fate,
-        why: outsideText('The same of this receiver.').exactOptional(),
+        why: outsideText('The same for this receiver.').exactOptional(),
       }),
     )
     .describe('The outcome for each receiver that it meant anything to.'),

@@ -3,7 +3,7 @@ import { AUDIT_ACTIONS, type AuditAction, VIAS } from '../../audit/audited.ts'
 import { hubId, isoMoment, outsideText, shape, text } from './words.ts'
 
 export const AuditEntryShape = shape('AuditEntry', 'One thing that was done: who did what, when, and to what.', {
-  id: text('Its place in the audit.').meta({ examples: ['1795770000000-0.changes'] }),
+  id: text('Position in the audit.').meta({ examples: ['1795770000000-0.changes'] }),
   at: isoMoment('When.'),
   action: z.enum(AUDIT_ACTIONS as [AuditAction]).describe('The action.'),
   who: outsideText(
@@ -18,7 +18,7 @@ export const AuditEntryShape = shape('AuditEntry', 'One thing that was done: who
   from: text('The address that it came from over the web.').exactOptional(),
   hubId: hubId.exactOptional(),
   subject: text(
-    'Its object: the id of an alert or a silence, the name of a receiver or an admin token.',
+    'Object of the action: id of an alert or a silence, name of a receiver or an admin token.',
   ).exactOptional(),
   detail: outsideText('The rest, in a few words.').exactOptional(),
 })

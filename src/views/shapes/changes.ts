@@ -7,7 +7,7 @@ import { AccountNameShape, count, isoMoment, objectOrNone, shape } from './words
 const change = z
   .enum(CHANGE_NAMES as [ChangeName])
   .describe(
-    'Of alerts: `entered` a level, got `worse`, `eased`, `left` all levels. `limit`: the provider moved it. Of accounts: `lost` ' +
+    'Alerts: `entered` a level, got `worse`, `eased`, `left` all levels. `limit`: the provider changed it. Accounts: `lost` ' +
       '(must reconnect), `recovered`, `uninstalled`, `reconnected`, `connected`.',
   )
 const state = z.union([z.enum(['ok', 'warning', 'critical']), z.number()])

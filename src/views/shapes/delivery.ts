@@ -3,9 +3,9 @@ import { count, isoMoment, momentOrNull, outsideText, shape, text } from './word
 
 export const AttemptShape = shape('Attempt', 'One attempt to deliver one message.', {
   at: isoMoment('When it was made.'),
-  id: text('Of the delivery, the same on each attempt.'),
-  receiver: text('Where to.'),
-  type: text('Of the message.').meta({ examples: ['alert.firing'] }),
+  id: text('Id of the delivery, the same on each attempt.'),
+  receiver: text('Name of the receiver.'),
+  type: text('Type of the message.').meta({ examples: ['alert.firing'] }),
   attempt: count('Attempt number, from 1.'),
   outcome: text('`delivered`, `retry` (it is tried again), `dead` (given up) or, of a test, `failed`.'),
   reason: outsideText('The answer, or the fault.'),
@@ -16,7 +16,7 @@ export const AttemptShape = shape('Attempt', 'One attempt to deliver one message
 export type AttemptShape = z.infer<typeof AttemptShape>
 
 export const ReceiverShape = shape('Receiver', 'The state of a receiver.', {
-  receiver: text('Its name in the config.'),
+  receiver: text('Name of the receiver in the config.'),
   state: z
     .enum(['delivers', 'failing', 'disabled', 'new'])
     .describe('`new`: nothing was tried yet; `failing`: every attempt since `failingSince` has failed.'),
@@ -24,7 +24,7 @@ export const ReceiverShape = shape('Receiver', 'The state of a receiver.', {
   failingSince: momentOrNull('Start of the failures: every attempt since has failed.'),
   failedAttempts: count('How many have since.'),
   reason: outsideText(
-    'Of the last attempt that failed; of one that is disabled, its answer; of one that delivers, recipients that are refused.',
+    'Error of the last failed attempt; answer that disabled the receiver; or refused recipients.',
   ).nullable(),
 })
 export type ReceiverShape = z.infer<typeof ReceiverShape>
@@ -36,7 +36,7 @@ export const ReplayedShape = shape('Replayed', 'Outcome of replaying given-up de
 export type ReplayedShape = z.infer<typeof ReplayedShape>
 
 export const ReceiverTestShape = shape('ReceiverTest', 'Outcome of a test message.', {
-  receiver: text('Its name in the config.'),
+  receiver: text('Name of the receiver in the config.'),
   outcome: z.enum(['delivered', 'failed', 'shown']).describe('shown: nothing was sent.'),
   shown: outsideText('The message that would be sent, where that was asked for.').nullable(),
   reason: outsideText('The answer, or the fault; null where there was none.').nullable(),
@@ -59,7 +59,7 @@ export const OutboxShape = shape('Outbox', 'How many alerts are on their way, fr
 })
 export type OutboxShape = z.infer<typeof OutboxShape>
 
-const ofReceiver = { receiver: text('Its name in the config.'), alert: text('The id of the alert.') }
+const ofReceiver = { receiver: text('Name of the receiver in the config.'), alert: text('The id of the alert.') }
 
 export const OutboxProofShape = shape('OutboxProof', 'The same, and what each receiver knows of each alert.', {
   ...OutboxShape.shape,

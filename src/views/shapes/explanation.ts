@@ -5,7 +5,7 @@ import { SeriesShape } from './series.ts'
 import { AccountNameShape, isoMoment, momentOrNull, outsideText, shape, text } from './words.ts'
 
 export const NotificationShape = shape('Notification', 'A transition with each attempt to deliver it.', {
-  transition: text('Its partition and its place in the log there.'),
+  transition: text('Partition and position in its log.'),
   at: isoMoment('When it was committed.'),
   alert: AlertShape,
   fate,
@@ -42,11 +42,11 @@ const ExplainedAlert = {
 }
 
 const RulePlace = {
-  at: text('Its place in the config.').meta({ examples: ['thresholds[2]'] }),
-  line: z.int().positive().nullable().describe('Its line in the config file; null where it is of no file.'),
-  name: text('Its name, as alerts have it.'),
-  title: text('Its name for people: what it watches where it was given none.'),
-  asks: text('Its conditions, in a few words.'),
+  at: text('Place in the config.').meta({ examples: ['thresholds[2]'] }),
+  line: z.int().positive().nullable().describe('Line in the config file; null for a built-in rule.'),
+  name: text('Name of the rule in alerts.'),
+  title: text('Name for people; default: what the rule watches.'),
+  asks: text('Conditions in a few words.'),
 }
 
 export const ExplainedAlertShape = shape(

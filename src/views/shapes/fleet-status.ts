@@ -33,9 +33,9 @@ export const QueueShape = shape('Queue', 'The jobs in a queue.', {
 export type QueueShape = z.infer<typeof QueueShape>
 
 export const DaemonShape = shape('Daemon', 'A daemon that runs, or did until a while ago.', {
-  name: text('Its machine and process.'),
-  version: text('Which version runs.'),
-  roles: z.array(z.enum(ROLES)).describe('Its work: tick, work, serve pages and the API.'),
+  name: text('Machine and process of the daemon.'),
+  version: text('Version of the daemon.'),
+  roles: z.array(z.enum(ROLES)).describe('Roles: tick, work, serve pages and the API.'),
   startedAt: isoMoment('When it started.'),
   lastSeenAt: isoMoment('When it last reported.'),
   silent: z
@@ -84,7 +84,7 @@ const FailedCallsShape = shape(
   "The app's calls to the provider in the last 30 days (UTC), of all daemons.",
   {
     calls: count('Calls that were answered.'),
-    failed: count('Those answered with status 400 or above.'),
+    failed: count('Calls that failed: answered with status 400 or above.'),
     days: count('Days since the first of them, that one and today among them: below 3 there is no alert.'),
     share: z.number().nullable().describe('Share that failed, 0 to 1; null: no call was answered.'),
     limit: z.number().describe('The share that the provider allows certified apps, 0 to 1.'),

@@ -56,7 +56,7 @@ export const RekeyedShape = shape('Rekeyed', 'Outcome of encrypting all stored t
 export type RekeyedShape = z.infer<typeof RekeyedShape>
 
 const ProblemOfConfigShape = shape('ConfigProblem', 'A fault that keeps a config from being used, or a notice.', {
-  path: text('Where in the file; empty: the file as a whole.').meta({ examples: ['thresholds[2].warning.percent'] }),
+  path: text('Place in the file; empty: the file as a whole.').meta({ examples: ['thresholds[2].warning.percent'] }),
   message: text('The fault, and what is allowed.'),
   line: z.int().exactOptional(),
   column: z.int().exactOptional(),
@@ -78,9 +78,9 @@ export const AnyObjectShape = z
 export const DemoFactsShape = shape('DemoFacts', 'Facts of a run of the demo.', {
   accounts: count('Connected.'),
   refreshes: count('Refreshes that worked.'),
-  refreshesPerAccountAtLeast: count('Of the account with the fewest.'),
+  refreshesPerAccountAtLeast: count('Number of the account with the fewest.'),
   polls: count('Polls that worked.'),
-  pollsPerAccountAtLeast: count('Of the account with the fewest.'),
+  pollsPerAccountAtLeast: count('Number of the account with the fewest.'),
   emails: count('That arrived.'),
   webhooks: count('That arrived.'),
   uninstalls: count('Accounts that left.'),

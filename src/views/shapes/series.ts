@@ -3,12 +3,9 @@ import { METRICS } from '../../limits/reports/all-reports.ts'
 import { AccountNameShape, count, momentOrNull, outsideText, shape, text } from './words.ts'
 
 const metric = z.enum(METRICS).describe('The metric.')
-const objectTypeId = z.string().exactOptional().describe('Of a series of one object type: which.')
-const from = z
-  .string()
-  .exactOptional()
-  .describe('Of a series of a pair: the object type that the associations are from.')
-const to = z.string().exactOptional().describe('Of a series of a pair: the object type that they lead to.')
+const objectTypeId = z.string().exactOptional().describe('Object type of the series.')
+const from = z.string().exactOptional().describe('From-object type of a pair.')
+const to = z.string().exactOptional().describe('To-object type of a pair.')
 const label = outsideText('Plural name of the object type.').exactOptional()
 
 const usage = count('How much is used.')
@@ -67,14 +64,12 @@ export const SeriesShape = shape('Series', 'One number that moves toward a limit
   reportedPercent: z
     .number()
     .exactOptional()
-    .describe(
-      "The provider's own `percentage`, as it came, for comparison; nothing is decided by it. Where it is given.",
-    ),
+    .describe("The provider's own `percentage`, unchanged, for comparison. Plimsoll does not use it."),
   measuredAt: momentOrNull('When that was read.'),
   daysLeft: days('Until the limit is reached; 0 at or over it; null: not in sight, or not known.').nullable(),
   forecast: ForecastShape.nullable().describe('Null where there is none: `forecastReason` has the reason.'),
   forecastReason: z.string().nullable().describe('Why there is no forecast, for people; null where there is one.'),
-  records: RecordsShape.exactOptional().describe('Of a series with records behind it.'),
+  records: RecordsShape.exactOptional().describe('Records of the series, where it has some.'),
 })
 export type SeriesShape = z.infer<typeof SeriesShape>
 

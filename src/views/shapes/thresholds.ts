@@ -10,7 +10,7 @@ const CheckedSeriesShape = shape('CheckedSeries', 'A series at the level of its 
   level: checkLevel.describe('`unknown`: its limit is not known, or the reading of its account is too old.'),
   rule: text('Name of the rule that decided.'),
   threshold: ConditionsShape.nullable().describe('Of its level; null where no level holds.'),
-  handled: z.boolean().describe('Its alert at that level is acknowledged or silenced: it makes nothing worse.'),
+  handled: z.boolean().describe('The alert is acknowledged or silenced, and counts for nothing.'),
 })
 
 export const CheckedAccountShape = shape('CheckedAccount', 'An account at its one level, the same as on its page.', {
@@ -23,22 +23,22 @@ export const CheckedAccountShape = shape('CheckedAccount', 'An account at its on
   readAt: momentOrNull('When anything of it was last read.'),
   series: z
     .array(CheckedSeriesShape)
-    .describe('Those that are neither ok nor handled; with --all every one that a rule watches.'),
+    .describe('Series that are neither OK nor acknowledged or silenced; with --all every watched series.'),
 })
 export type CheckedAccountShape = z.infer<typeof CheckedAccountShape>
 
 export const CheckShape = shape('Check', 'All accounts, by their last readings and their open alerts.', {
   at: momentOrNull('When it was judged.'),
-  accounts: z.array(CheckedAccountShape).describe('Those that are not ok; with --all every one.'),
+  accounts: z.array(CheckedAccountShape).describe('Accounts that are not OK; with --all every account.'),
   counts: objectOrNone('Absent where it could not be done.', {
     accounts: count('All that were checked.'),
-    notOk: count('Of these, not ok.'),
+    notOk: count('Accounts that are not OK.'),
     series: count('Series that a rule watches.'),
-    critical: count('Of these, at critical and not handled.'),
-    warning: count('Of these, at warning and not handled.'),
-    handled: count('Of these, at a level that is acknowledged or silenced.'),
-    unknown: count('Accounts without fresh reading.'),
-    reconnect: count('Accounts that must reconnect, without those whose alert is handled.'),
+    critical: count('Critical series, without acknowledged and silenced ones.'),
+    warning: count('Warning series, without acknowledged and silenced ones.'),
+    handled: count('Series whose alert is acknowledged or silenced.'),
+    unknown: count('Accounts without a fresh reading.'),
+    reconnect: count('Accounts that must reconnect, without acknowledged and silenced alerts.'),
     withoutLimit: count('Series whose limit is not known.'),
   }),
   status: checkLevel.describe('Of all together.'),

@@ -36,7 +36,7 @@ export const UpcomingShape = shape('Upcoming', 'Accounts that reach a limit in t
   full: z
     .object({
       accounts: count('Accounts with a series at or over its limit.'),
-      items: z.array(FullAccountShape).describe('As many as `limit`; all of them: `GET /accounts?sort=nearest`.'),
+      items: z.array(FullAccountShape).describe('At most `limit`; for all: `GET /accounts?sort=nearest`.'),
     })
     .describe('Limits that are full already.'),
   forecasts: z
