@@ -1,5 +1,5 @@
 import { createTask, validate } from 'node-cron'
-import { type Clock, systemClock } from '../src/runtime/clock.ts'
+import { type Clock, machineTime } from '../src/runtime/clock.ts'
 import type { Logger } from '../src/runtime/logger.ts'
 import type { Queues, SweepKind } from './queues.ts'
 
@@ -72,7 +72,7 @@ function startTicks(expression: string, tick: () => void): () => void {
   const task = createTask(expression, () => undefined, { timezone: 'UTC' })
   let timer: NodeJS.Timeout
   const wait = () => {
-    const ms = (task.getNextRuns(1)[0]?.getTime() ?? Number.POSITIVE_INFINITY) - systemClock.now()
+    const ms = (task.getNextRuns(1)[0]?.getTime() ?? Number.POSITIVE_INFINITY) - machineTime()
     timer = setTimeout(
       () => {
         if (ms <= RECKONED_MS) tick()

@@ -22,6 +22,7 @@ import { mainToken, makeToken, OF_MACHINE } from './http/access/admin-tokens.ts'
 import { startHttpServer } from './http/server.ts'
 import { connectRedis, onReady, type Store } from './redis/connect.ts'
 import { checkFormat } from './redis/format.ts'
+import { followTime } from './redis/time.ts'
 import { atInterval, InForce } from './runtime/concurrency.ts'
 import { removeDaemonFile, writeDaemonFile } from './runtime/daemon-file.ts'
 import type { Lifecycle } from './runtime/lifecycle.ts'
@@ -98,6 +99,7 @@ export async function startApp(
   const audit = new AuditLog({ ...resources, store: pages })
   const ofConfig = openConfigAudit(() => inForce.value, { audit, store: pages }, nameOfDaemon())
   const { http, facts, accessTokens } = await serve(daemon)
+  await followTime(resources, lifecycle)
   await checkFormat(store, keys, 'daemon')
   await checkKeys(store, keys, vault)
   await bringUpToDate(resources)

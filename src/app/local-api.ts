@@ -1,6 +1,7 @@
 import type { Who } from '../audit/audited.ts'
 import { openInjectedApi } from '../http/local-api.ts'
 import { checkFormat, type FormatReader } from '../redis/format.ts'
+import { followTime } from '../redis/time.ts'
 import type { Lifecycle } from '../runtime/lifecycle.ts'
 import { checkKeys, startWriterReports } from '../tokens/vault-keys.ts'
 import { accountJobs, createAccessTokens } from './account-jobs.ts'
@@ -27,6 +28,7 @@ export async function openLocalApi(
   const services = buildServices(await openResources(input, lifecycle, 'pages'), input.config)
   lifecycle.onClose('the receivers', () => services.close())
   const { store, keys, vault, unstored } = services
+  await followTime(services, lifecycle)
   await checkFormat(store, keys, reader)
   await checkKeys(store, keys, vault, missingKeys)
   if (writer !== undefined) {

@@ -38,6 +38,7 @@ const STEPS = {
   readDomains: on<[found: string, hubId: string]>(1),
   searchAccounts: on<[found: string[], hubId: string, key: string]>(1),
   countStates: on<number[]>(1),
+  readTime: on<number>(1, 'alone'),
   dueOutlook: on<[count: number, earliest: string, hubId: string]>(1),
   bringForward: on<number>(1),
   bringUninstallsForward: on<number>(2),

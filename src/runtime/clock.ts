@@ -2,31 +2,47 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 /** The time, passed in everywhere so that a test can hold it still. Milliseconds since 1970, UTC. */
 export interface Clock {
+  /** By the clock of Redis once it has answered: all that is stored goes by it, whatever the machine's own clock shows. */
   now(): number
-  /** Ms since whenever, by a clock that can't be set, and may stand still while the machine sleeps. */
+  /** Ms since whenever, by a clock that nobody sets: for how long something takes. It may stand still while the machine sleeps. */
   steady(): number
-  /** The ms that have passed since. Never too few: a clock that was set back is not believed. */
+  /** The ms that have passed since. */
   stopwatch(): () => number
   /** Resolves after `ms`, or at once when `signal` aborts: the caller checks the signal itself. */
   wait(ms: number, signal?: AbortSignal): Promise<void>
   /** Does it each time so many ms have passed, until the returned function is called. */
   every(ms: number, work: () => Promise<void>): () => void
+  /** Redis was asked, and answered, at these moments of the steady clock, and its own clock showed `now` in between. */
+  follow(now: number, askedAt: number, answeredAt: number): void
 }
 
-export const systemClock: Clock = {
-  now: () => Date.now(),
-  steady: () => performance.now(),
-  stopwatch: () => {
-    const [at, steadyAt] = [Date.now(), performance.now()]
-    return () => Math.max(Date.now() - at, performance.now() - steadyAt)
-  },
-  wait: async (ms, signal) => {
-    await sleep(Math.max(0, ms), undefined, signal === undefined ? {} : { signal }).catch((error: unknown) => {
-      if (signal?.aborted !== true) throw error
-    })
-  },
-  every,
+/** What this machine's own clock shows: for what reads that too, as node-cron does, and never to be stored. */
+export const machineTime = () => Date.now()
+
+export function createClock(): Clock {
+  let ahead: number | undefined
+  return {
+    now: () => (ahead === undefined ? machineTime() : Math.floor(performance.now() + ahead)),
+    steady: () => performance.now(),
+    stopwatch: () => {
+      const at = performance.now()
+      return () => performance.now() - at
+    },
+    wait: async (ms, signal) => {
+      await sleep(Math.max(0, ms), undefined, signal === undefined ? {} : { signal }).catch((error: unknown) => {
+        if (signal?.aborted !== true) throw error
+      })
+    },
+    every,
+    follow: (now, askedAt, answeredAt) => {
+      // An answer that took long says little: what fits between its two moments stays as it is.
+      const known = ahead ?? machineTime() - performance.now()
+      ahead = Math.min(Math.max(known, now - answeredAt), now - askedAt)
+    },
+  }
 }
+
+export const systemClock = createClock()
 
 interface Repeated {
   work: () => Promise<void>
@@ -42,7 +58,7 @@ let timer: NodeJS.Timeout | undefined
 
 /**
  * One timer for all that is repeated: nearly all leases end before they are renewed once, and a timer of its own for each
- * was 2 % of a refresh. By the monotonic clock: a clock that is set must not end a lease.
+ * was 2 % of a refresh.
  */
 function every(ms: number, work: () => Promise<void>): () => void {
   const one = { work, everyMs: ms, nextAt: performance.now() + ms }

@@ -8,6 +8,7 @@ export class HandClock implements Clock {
   /** Nobody sets it back. */
   #passed = 0
   readonly every = systemClock.every
+  readonly follow = () => {}
 
   steady(): number {
     return this.#passed

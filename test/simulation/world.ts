@@ -115,8 +115,8 @@ export class World {
       now,
       steady: () => this.#passed,
       stopwatch: () => {
-        const [at, passedAt] = [now(), this.#passed]
-        return () => Math.max(now() - at, this.#passed - passedAt)
+        const at = this.#passed
+        return () => this.#passed - at
       },
       wait: (ms, signal) =>
         new Promise((wake) => {
@@ -133,6 +133,7 @@ export class World {
         process.repeated.add(one)
         return () => process.repeated.delete(one)
       },
+      follow: () => {},
     }
   }
 

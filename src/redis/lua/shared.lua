@@ -47,3 +47,8 @@ return 'replaced'
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
 redis.call('PEXPIRE', KEYS[1], ARGV[2])
 return 1
+
+--!step readTime
+--!include redis-now
+-- KEYS: any, for a Cluster: its node's clock counts. Returns what it shows, ms.
+return redisNow()

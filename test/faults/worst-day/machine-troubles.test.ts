@@ -6,10 +6,10 @@ import { describe, expect, type TestContext, test } from 'vitest'
 import { type Daemon, spawnDaemon } from '../../support/daemon.ts'
 import { connectAll, customProperties, eventually, hubIdsOf, journalOf } from '../../support/fleet.ts'
 import { at, lookInto } from '../../support/look-into.ts'
+import { type Orders, startPreloaded } from '../../support/preloaded-daemon.ts'
 import { pauses, sceneFor } from '../../support/scene.ts'
 import { makeRoom, openEmbedded, serverOnSmallDisk, startWithEmbedded } from './embedded-redis.ts'
 import { EARLY, fleetAtWork, isReady, LIFE_MS, readiness } from './fleet-at-work.ts'
-import { type Orders, startPreloaded } from './preloaded.ts'
 import { startRoughProvider } from './rough-provider.ts'
 
 describe('the clock jumps', () => {

@@ -1,9 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { eventually, journalOf } from '../../support/fleet.ts'
+import { startPreloaded } from '../../support/preloaded-daemon.ts'
 import { openEmbedded, startWithEmbedded } from './embedded-redis.ts'
 import { EARLY, fleetAtWork, isReady, readiness } from './fleet-at-work.ts'
-import { startPreloaded } from './preloaded.ts'
 
 /** Longer than a lease, which is three seconds. */
 const STOPPED_MS = 6_000

@@ -1,7 +1,7 @@
 import { renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Daemon, startDaemon } from '../../support/daemon.ts'
-import type { Scene } from '../../support/scene.ts'
+import { type Daemon, startDaemon } from './daemon.ts'
+import type { Scene } from './scene.ts'
 
 export interface Orders {
   aheadMs?: number
@@ -13,6 +13,7 @@ export async function startPreloaded(
   scene: Scene,
   name: string,
   settings: Record<string, object>,
+  orders: Orders = {},
 ): Promise<{ daemon: Daemon; order(orders: Orders): void }> {
   const file = join(scene.folder, `orders-${name}.json`)
   const order = (orders: Orders) => {
@@ -20,7 +21,7 @@ export async function startPreloaded(
     writeFileSync(`${file}.new`, JSON.stringify(orders))
     renameSync(`${file}.new`, file)
   }
-  order({})
+  order(orders)
   const url = new URL(`preload.mjs?${encodeURIComponent(file)}`, import.meta.url)
   const daemon = await startDaemon(await scene.configFile(settings), { NODE_OPTIONS: `--import=${url.href}` })
   return { daemon, order }

@@ -1,0 +1,27 @@
+import type { Clock } from '../runtime/clock.ts'
+import { atInterval } from '../runtime/concurrency.ts'
+import type { Lifecycle } from '../runtime/lifecycle.ts'
+import { onReady, type Store } from './connect.ts'
+import type { Keys } from './keys.ts'
+
+const ASK_EVERY_MS = 1_000
+
+/**
+ * Has the clock follow that of Redis, from the first answer on, for which this waits. While Redis is away it goes on by the
+ * steady clock: no machine's wall clock is asked, so it may be set, or wrong, without harm.
+ */
+export async function followTime(
+  { store, keys, clock }: { store: Store; keys: Keys; clock: Clock },
+  lifecycle: Lifecycle,
+): Promise<void> {
+  const ask = async () => {
+    const askedAt = clock.steady()
+    const now = await store.readTime(keys.progress)
+    clock.follow(now, askedAt, clock.steady())
+  }
+  await ask()
+  // The server may have taken over from another one, or this machine has slept.
+  onReady(store, () => void ask().catch(() => undefined))
+  const end = atInterval(ask, ASK_EVERY_MS)
+  lifecycle.onClose('following the time of Redis', async () => end())
+}
