@@ -45,11 +45,11 @@ export class ChunkClaims {
     return [until, this.#renewed ?? until]
   }
 
-  /** The chunk has waited; or it comes from a daemon whose clock is ahead, and its claims seem to last for longer than they can. */
+  /** The chunk has waited. */
   mayBeLost(): boolean {
     if (this.#until === undefined) return false
     const leftMs = this.#until - this.#deps.clock.now()
-    return leftMs < this.#lastMs - this.#renewEveryMs || leftMs > this.#lastMs + 1
+    return leftMs < this.#lastMs - this.#renewEveryMs
   }
 
   /** Renews the claims as often as it takes, until the returned function is called. */

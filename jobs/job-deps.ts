@@ -25,7 +25,6 @@ import type { PollStore } from '../src/limits/poll-store.ts'
 import type { FetchDeps } from '../src/limits/polling/account-calls.ts'
 import type { PollSettings } from '../src/limits/polling/poll-settings.ts'
 import type { SampleStore } from '../src/limits/samples.ts'
-import type { ClockWatch } from '../src/runtime/clock.ts'
 import type { Metrics } from '../src/runtime/metrics.ts'
 import type { TokenEndpoint } from '../src/tokens/endpoint/token-endpoint.ts'
 import type { RefreshDeps } from '../src/tokens/refresh-account.ts'
@@ -79,7 +78,6 @@ export interface JobDeps
   heartbeat: HeartbeatSettings | undefined
   /** Schedules of the receivers that get a digest. */
   digests: ReadonlyMap<string, DigestSchedule>
-  clockWatch: ClockWatch
 }
 
 /** Services of a job on a chunk of accounts. */

@@ -2,7 +2,6 @@ import type { Begun } from '../src/limits/poll-store.ts'
 import { AccountCalls } from '../src/limits/polling/account-calls.ts'
 import { type Answers, fetchReports, type RawReport, wasUnauthorized } from '../src/limits/polling/fetch-reports.ts'
 import { type AccountPollSettings, pollSettingsOf } from '../src/limits/polling/poll-settings.ts'
-import { CLOCK_SLACK_MS } from '../src/runtime/clock.ts'
 import type { Secret } from '../src/runtime/secret.ts'
 import { hasTimeForACall } from '../src/tokens/access-token.ts'
 import type { TokenTimes } from '../src/tokens/plan-refresh.ts'
@@ -168,8 +167,6 @@ async function refreshed(deps: PollWork, begun: Begun): Promise<Opened | 'held' 
  * refreshing at every poll would only add to it.
  */
 export function isOldEnoughToDoubt({ obtainedAt, expiresAt }: TokenTimes, now: number): boolean {
-  // By a clock that is fast, or was: its age is not known.
-  if (obtainedAt > now + CLOCK_SLACK_MS) return true
   return now - obtainedAt > Math.min(60_000, (expiresAt - obtainedAt) / 10)
 }
 

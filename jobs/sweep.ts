@@ -1,14 +1,15 @@
 import { chooseDue, chooseProbe, type DueToken } from '../src/accounts/choose-due.ts'
 import { type FinishDeps, finishGrant } from '../src/accounts/finish-grant.ts'
 import { sweepDigests } from '../src/alerts/send-digests.ts'
+import { recheckWaiting } from '../src/alerts/sending/read-news.ts'
 import { sendAlerts } from '../src/alerts/sending/send-alerts.ts'
 import { dropRemovedReceivers } from '../src/delivery/removed-receivers.ts'
 import { sweepHeartbeat } from '../src/heartbeat/heartbeat.ts'
 import { Failures } from '../src/runtime/concurrency.ts'
-import { bringGrantsForward, claimGrants } from '../src/tokens/parked-grants.ts'
+import { claimGrants } from '../src/tokens/parked-grants.ts'
 import type { JobDeps } from './job-deps.ts'
 import { mailInstallers } from './mail-installers.ts'
-import type { ChunkJob, Queues, SweepKind } from './queues.ts'
+import { type ChunkJob, type Queues, SWEEPS, type SweepKind } from './queues.ts'
 import { sendEvents } from './send-events.ts'
 import { sweepFleet } from './sweep-fleet.ts'
 import { sweepReceivers } from './sweep-receivers.ts'
@@ -40,13 +41,36 @@ function nextSweepAt(rest: number, next: number | undefined, now: number): numbe
   return next === undefined ? undefined : Math.max(next, now + Math.min(REST_MS, rest * REST_SHARE))
 }
 
+/** Clocks of daemons that follow Redis are never so far apart. */
+const APART_MS = 5_000
+
+/**
+ * The sweep before seems to come later: the clock of Redis was set back, or a failover brought another one. How late what was planned
+ * meanwhile is due is not known, so it is now.
+ */
+async function bringForward(deps: JobDeps, now: number): Promise<void> {
+  const { store, keys, due, deliveries, sending, queues, log } = deps
+  await Promise.all([
+    due.bringForward(now),
+    deliveries.bringForward(now),
+    store.bringForward(keys.grants.due, now),
+    recheckWaiting(sending, now),
+    // Pauses of the token endpoint were planned, too: they are learnt again.
+    store.del(keys.endpoint),
+  ])
+  log.warn({ code: 'clock.set-back' }, 'the clock of Redis was set back: all that was planned is due now')
+  await Promise.all(SWEEPS.map((kind) => queues.wake(kind, now)))
+}
+
 /** Finds the due accounts and hands them on; returns when to sweep again. Undefined: at the next tick. */
 export async function sweep(deps: JobDeps, kind: SweepKind): Promise<number | undefined> {
   const begunAt = deps.clock.now()
   const next = await SWEEP_OF[kind](deps)
   const now = deps.clock.now()
   // Health is progress.
-  await deps.store.hset(deps.keys.progress, kind, now)
+  const { store, keys } = deps
+  const [before] = await Promise.all([store.hget(keys.progress, kind), store.hset(keys.progress, kind, now)])
+  if (Number(before) > now + APART_MS) await bringForward(deps, now)
   deps.metrics.sweeps.inc({ kind })
   deps.metrics.sweepDuration.observe({ kind }, Math.max(0, now - begunAt) / 1_000)
   return next
@@ -56,7 +80,7 @@ export async function sweep(deps: JobDeps, kind: SweepKind): Promise<number | un
 const SWEEP_OF: Record<SweepKind, (deps: JobDeps) => Promise<number | undefined>> = {
   'refresh-tokens': sweepTokens,
   'poll-limits': sweepPolls,
-  uninstall: sweepUninstalls,
+  uninstall: (deps) => sweepAccounts(deps, 'uninstall', deps.queues.uninstall),
   grants: sweepGrants,
   alerts: sweepMessages,
   'tend-history': sweepHistory,
@@ -73,11 +97,6 @@ async function sweepPolls(deps: JobDeps): Promise<number | undefined> {
   return nextSweepAt(shortest, next, deps.clock.now())
 }
 
-async function sweepUninstalls(deps: JobDeps): Promise<number | undefined> {
-  await deps.due.bringUninstallsForward(deps.clock.now())
-  return sweepAccounts(deps, 'uninstall', deps.queues.uninstall)
-}
-
 async function sweepAccounts(
   deps: JobDeps,
   kind: 'poll' | 'uninstall',
@@ -87,7 +106,7 @@ async function sweepAccounts(
   if (room <= 0) return deps.clock.now()
   const now = deps.clock.now()
   const { hubIds, until, next } = await deps.due.claim(kind, now, room * CHUNK)
-  await handOn(queue, hubIds, until)
+  await handOn(queue, hubIds, now, until)
   return next
 }
 
@@ -99,14 +118,13 @@ async function sweepTokens(deps: JobDeps): Promise<number | undefined> {
   const queue = deps.queues.refreshTokens
   const waiting = await queue.getWaitingCount()
   const now = deps.clock.now()
-  if (deps.clockWatch.mayHaveMomentsAhead('accounts')) await bringForward(deps, now)
   if (waiting > ENOUGH_WAITING) return now + SWEEP_AGAIN_MS
   const { due, next, fleet } = await deps.due.dueTokens(now)
   const { calls, retries, until, isProbe } = await deps.endpoint.room(AHEAD_MS, fleet)
   const places = Math.min(MOST_WAITING * CHUNK, calls) - waiting * CHUNK
   const chosen =
     isProbe && places > 0 ? chooseProbe(due, deps.random()) : chooseDue(due, Math.max(0, places), retries, now)
-  await handOn(queue, await deps.due.claimTokens(chosen, now))
+  await handOn(queue, await deps.due.claimTokens(chosen, now), now)
   if (chosen.length === due.length) return nextSweepAt(shortestLife(due), next, now)
   return Math.max(until, now + (calls < MOST_WAITING * CHUNK ? SWEEP_AHEAD_AGAIN_MS : SWEEP_AGAIN_MS))
 }
@@ -117,22 +135,14 @@ function shortestLife([first, ...others]: readonly DueToken[]): number {
   return first === undefined ? 0 : others.reduce((least, one) => Math.min(least, lifeOf(one)), lifeOf(first))
 }
 
-async function bringForward(deps: JobDeps, now: number): Promise<void> {
-  const { tokens, polls } = await deps.due.bringForward(now)
-  if (tokens + polls === 0) return
-  deps.log.warn(
-    { code: 'clock.set-back', tokens, polls },
-    'so many refreshes and polls were planned by a clock that was ahead: they are due now',
-  )
-}
-
-async function handOn(queue: Queues['pollLimits'], hubIds: number[], claimedUntil?: number): Promise<void> {
+/** BullMQ would note by the clock of this machine since when a job waits. */
+async function handOn(queue: Queues['pollLimits'], hubIds: number[], timestamp: number, claimedUntil?: number) {
   const claim = claimedUntil === undefined ? {} : { claimedUntil }
   const chunks: ChunkJob[] = []
   for (let from = 0; from < hubIds.length; from += CHUNK) {
     chunks.push({ hubIds: hubIds.slice(from, from + CHUNK), ...claim })
   }
-  if (chunks.length > 0) await queue.addBulk(chunks.map((data) => ({ name: queue.name, data })))
+  if (chunks.length > 0) await queue.addBulk(chunks.map((data) => ({ name: queue.name, data, opts: { timestamp } })))
 }
 
 /** Alerts, then what else receivers want to know: what can't be read for the one keeps nothing from the other. */
@@ -149,7 +159,7 @@ async function sweepMessages(deps: JobDeps): Promise<number | undefined> {
   return moments.length === 0 ? undefined : Math.min(...moments)
 }
 
-export type AlertsWork = Pick<JobDeps, 'sending' | 'deliveries' | 'queues' | 'metrics' | 'clock' | 'clockWatch'>
+export type AlertsWork = Pick<JobDeps, 'sending' | 'deliveries' | 'queues' | 'metrics' | 'clock'>
 
 /** Deliveries handed on at a time. */
 const BATCH = 500
@@ -167,10 +177,10 @@ export async function sweepAlerts(deps: AlertsWork): Promise<number | undefined>
   return moments.length === 0 ? undefined : Math.min(...moments)
 }
 
-async function handOnDeliveries({ deliveries, queues, clock, clockWatch }: AlertsWork): Promise<number | undefined> {
-  if (clockWatch.mayHaveMomentsAhead('deliveries')) await deliveries.bringForward(clock.now())
-  const { ids, next } = await deliveries.claim(clock.now(), BATCH)
-  const jobs = ids.map((id) => ({ name: 'deliver', data: { deliveryId: id }, opts: { jobId: id } }))
+async function handOnDeliveries({ deliveries, queues, clock }: AlertsWork): Promise<number | undefined> {
+  const timestamp = clock.now()
+  const { ids, next } = await deliveries.claim(timestamp, BATCH)
+  const jobs = ids.map((id) => ({ name: 'deliver', data: { deliveryId: id }, opts: { jobId: id, timestamp } }))
   if (jobs.length > 0) await queues.deliver.addBulk(jobs)
   return next
 }
@@ -187,7 +197,6 @@ type GrantsWork = Pick<JobDeps, 'queues' | 'metrics'> & FinishDeps
 
 /** Asks again whose the grants are that had no answer at their install. The clock brings the next sweep. */
 export async function sweepGrants(deps: GrantsWork): Promise<undefined> {
-  await bringGrantsForward(deps, deps.clock.now())
   const ids = await claimGrants(deps, deps.clock.now())
   const finish = async (id: string) => {
     try {

@@ -23,7 +23,7 @@ export async function sweepHistory({ queues, rounds, clock }: SweepHistoryWork):
   const queue = queues.tendHistory
   const partitions = await rounds.due(clock.now())
   // One job at a time, by its id.
-  if (partitions.length > 0) await queue.add(queue.name, { partitions }, { jobId: 'next' })
+  if (partitions.length > 0) await queue.add(queue.name, { partitions }, { jobId: 'next', timestamp: clock.now() })
 }
 
 /** The next accounts of these partitions, in any state, one after the other. */

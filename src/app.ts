@@ -21,8 +21,7 @@ import { ROLES, type Role, ticks } from './heartbeat/daemons.ts'
 import { mainToken, makeToken, OF_MACHINE } from './http/access/admin-tokens.ts'
 import { startHttpServer } from './http/server.ts'
 import { connectRedis, onReady, type Store } from './redis/connect.ts'
-import { checkFormat } from './redis/format.ts'
-import { followTime } from './redis/time.ts'
+import { openData } from './redis/open-data.ts'
 import { atInterval, InForce } from './runtime/concurrency.ts'
 import { removeDaemonFile, writeDaemonFile } from './runtime/daemon-file.ts'
 import type { Lifecycle } from './runtime/lifecycle.ts'
@@ -99,8 +98,7 @@ export async function startApp(
   const audit = new AuditLog({ ...resources, store: pages })
   const ofConfig = openConfigAudit(() => inForce.value, { audit, store: pages }, nameOfDaemon())
   const { http, facts, accessTokens } = await serve(daemon)
-  await followTime(resources, lifecycle)
-  await checkFormat(store, keys, 'daemon')
+  await openData(resources, 'daemon', lifecycle)
   await checkKeys(store, keys, vault)
   await bringUpToDate(resources)
   keepUnsealing(daemon, input.config.dataDir)

@@ -4,7 +4,7 @@ import { opensLimits } from '../provider/dialects.ts'
 import type { ProviderFailure, ProviderResult } from '../provider/failure.ts'
 import { isRedisAway } from '../redis/away.ts'
 import { type AlertWrites, bothWrites, newOperation, stepJson, untilWritten } from '../redis/steps.ts'
-import { CLOCK_SLACK_MS, type Clock } from '../runtime/clock.ts'
+import type { Clock } from '../runtime/clock.ts'
 import type { Secret } from '../runtime/secret.ts'
 import type { TokenEndpoint } from '../tokens/endpoint/token-endpoint.ts'
 import {
@@ -280,8 +280,8 @@ interface Connecting {
   order: string
 }
 
-/** More than any two clocks differ by. */
-const ANY_SLACK_MS = Number.MAX_SAFE_INTEGER
+/** Moments of two daemons that are so close are in no certain order. */
+const CLOSE_MS = 1_000
 
 /** `keep` gets the proof in question, and its outcome, before anything else can fail. */
 async function storeAccount(
@@ -317,7 +317,7 @@ async function storeAccount(
       stepJson(fields),
       stepJson(alerts),
       id,
-      isLate ? ANY_SLACK_MS : CLOCK_SLACK_MS,
+      isLate ? Number.MAX_SAFE_INTEGER : CLOSE_MS,
       provedAfter,
       previous,
       onlyKept ? 'kept' : '',

@@ -1,10 +1,7 @@
 import { accountSteps } from '../redis/account-steps.ts'
 import type { Store } from '../redis/connect.ts'
 import { type DueKind, everyPartition, hubIdsIn, type Keys, PARTITIONS } from '../redis/keys.ts'
-import { CLOCK_SLACK_MS } from '../runtime/clock.ts'
 import { freshBytes } from '../runtime/fresh-bytes.ts'
-import { LONGEST_RETRY_AFTER_MS } from '../runtime/retry-after.ts'
-import { LONGEST_PAUSE_MS, LONGEST_PROBE_MS } from '../tokens/plan-refresh.ts'
 import type { DueToken } from './choose-due.ts'
 
 /** Work that is due for longer is not being done: a sweep comes every few seconds. */
@@ -178,36 +175,12 @@ export class DueSets {
     return { late: sum(counts.map(({ late }) => late)), kept: sum(counts.map(({ kept }) => kept)) }
   }
 
-  /**
-   * Makes due what is due later than its own rule allows: it was planned or claimed by a clock that was ahead. Returns how many
-   * accounts that are.
-   */
-  async bringForward(now: number): Promise<{ tokens: number; polls: number }> {
-    const bring = async (kind: 'refresh' | 'poll') => {
-      const pause = kind === 'poll' ? ACCOUNT_CLAIM_MS.poll : LONGEST_PAUSE_MS
-      const longest = [pause, LONGEST_RETRY_AFTER_MS, LONGEST_PROBE_MS, CLOCK_SLACK_MS]
-      const counts = await everyPartition(this.#keys, ({ due, accountPrefix }) =>
-        this.#store.bringForward(due[kind], now, accountPrefix, kind, ...longest),
-      )
-      return sum(counts)
-    }
-    return { tokens: await bring('refresh'), polls: await bring('poll') }
-  }
-
-  /** The same for the accounts that are being uninstalled. */
-  async bringUninstallsForward(now: number): Promise<number> {
-    const counts = await everyPartition(this.#keys, ({ due, state, accountPrefix }) =>
-      this.#store.bringUninstallsForward(
-        due.uninstall,
-        state.uninstalling,
-        now,
-        accountPrefix,
-        ACCOUNT_CLAIM_MS.uninstall,
-        LONGEST_RETRY_AFTER_MS,
-        CLOCK_SLACK_MS,
-      ),
+  /** Makes due all that is due later: the clock by which it was planned was set back. */
+  async bringForward(now: number): Promise<void> {
+    const kinds = ['refresh', 'poll', 'uninstall'] as const
+    await everyPartition(this.#keys, ({ due }) =>
+      Promise.all(kinds.map((kind) => this.#store.bringForward(due[kind], now))),
     )
-    return sum(counts)
   }
 
   /** Claims those of the chosen that are still due, and returns them in the order given. */

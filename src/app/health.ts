@@ -28,7 +28,7 @@ export function processFactsOf(
 ): () => Promise<ProcessFacts> {
   let redisState = { ok: true, since: current().clock.steady() }
   return async () => {
-    const { keys, queues, clock, clockWatch, movement, config } = current()
+    const { keys, queues, clock, movement, config } = current()
     const { roles, startedAt, ticks, dataTrouble, answersTrouble } = own()
     let redisRefuses: string | undefined
     // A write, because a Redis that only reads is of no use: no lease could be taken. Before the start it isn't ours to write to.
@@ -42,15 +42,13 @@ export function processFactsOf(
       return []
     })
     const now = clock.now()
-    const [steady, clockSteadyForMs, redisOk] = [clock.steady(), clockWatch.clockSteadyForMs(), sweeps !== undefined]
+    const [steady, redisOk] = [clock.steady(), sweeps !== undefined]
     if (redisOk !== redisState.ok) redisState = { ok: redisOk, since: steady }
     return {
       now,
-      // A start after `now` means that the clock was set back: only the jump is known.
-      startedAt: startedAt !== undefined && startedAt > now ? now - clockSteadyForMs : startedAt,
+      startedAt,
       redisOk,
-      // After a jump moments from before say nothing: all has its whole time again.
-      redisSince: now - Math.min(steady - redisState.since, clockSteadyForMs),
+      redisSince: now - (steady - redisState.since),
       redisRefuses,
       dataTrouble,
       answersTrouble,

@@ -42,7 +42,7 @@ export function httpDeps(web: Web, services: Services): HttpDeps {
     links: mailLinks(config, vault, services.clock),
     connected: () => connected(services),
     health,
-    daemon: services.clockWatch,
+    isDaemon: true,
     uninstallKeepMs: services.uninstallKeepMs,
   }
 }

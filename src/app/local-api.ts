@@ -1,7 +1,7 @@
 import type { Who } from '../audit/audited.ts'
 import { openInjectedApi } from '../http/local-api.ts'
-import { checkFormat, type FormatReader } from '../redis/format.ts'
-import { followTime } from '../redis/time.ts'
+import type { FormatReader } from '../redis/format.ts'
+import { openData } from '../redis/open-data.ts'
 import type { Lifecycle } from '../runtime/lifecycle.ts'
 import { checkKeys, startWriterReports } from '../tokens/vault-keys.ts'
 import { accountJobs, createAccessTokens } from './account-jobs.ts'
@@ -28,8 +28,7 @@ export async function openLocalApi(
   const services = buildServices(await openResources(input, lifecycle, 'pages'), input.config)
   lifecycle.onClose('the receivers', () => services.close())
   const { store, keys, vault, unstored } = services
-  await followTime(services, lifecycle)
-  await checkFormat(store, keys, reader)
+  await openData(services, reader, lifecycle)
   await checkKeys(store, keys, vault, missingKeys)
   if (writer !== undefined) {
     const reports = await startWriterReports(services, writer)

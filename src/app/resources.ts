@@ -12,7 +12,6 @@ import { CALL_CLASSES, type ObservedCall, TOKEN_ENDPOINTS } from '../provider/ob
 import { connectRedis, type Purpose, type RedisAddress, type Store } from '../redis/connect.ts'
 import { createKeys, type Keys } from '../redis/keys.ts'
 import { endpointText } from '../redis/steps.ts'
-import { ClockWatch } from '../runtime/clock.ts'
 import { atInterval, InFlight } from '../runtime/concurrency.ts'
 import { type Lifecycle, ShutdownBudget } from '../runtime/lifecycle.ts'
 import type { Logger } from '../runtime/logger.ts'
@@ -50,7 +49,6 @@ export interface Resources extends Omit<AppInput, 'config'> {
   inFlight: InFlight
   /** The provider's answers that Redis has not taken. */
   unstored: Unstored
-  clockWatch: ClockWatch
   turns: Turns
   movement: Movement
   /** The door to the provider's token endpoint. Closed before work that may stand in its line. */
@@ -105,7 +103,6 @@ export async function openResources(input: AppInput, lifecycle: Lifecycle, purpo
     endpoint,
     startedAt: clock.steady(),
     inFlight: new InFlight(connections, Math.min(KEPT_FOR_TOKENS, Math.ceil(connections / 4))),
-    clockWatch: new ClockWatch(clock),
     turns: new Turns(),
     movement: new Movement(clock, timeout),
     follow: (next, vaultKeys) => {

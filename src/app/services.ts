@@ -122,10 +122,10 @@ export function storesBy(resources: Pick<Resources, 'store' | 'keys' | 'clock' |
 /** Undefined where no heartbeat is configured. */
 function openHeartbeat(resources: Resources, { heartbeat }: Config, stores: ReturnType<typeof storesBy>) {
   if (heartbeat === undefined) return undefined
-  const { clockWatch: daemon, proxyFor } = resources
+  const { proxyFor } = resources
   return {
     everyMs: heartbeat.every,
     pinger: createPinger(heartbeat.url, { proxyFor }),
-    check: async () => outsideReport(await readFleetFacts({ ...resources, ...stores, daemon })),
+    check: async () => outsideReport(await readFleetFacts({ ...resources, ...stores, isDaemon: true })),
   }
 }

@@ -27,8 +27,8 @@ type OfViews = 'store' | 'keys' | 'clock' | 'registry' | 'due' | 'coverage' | 'r
 
 export type FleetSources = Pick<ViewDeps, OfViews> & {
   bounds: CheckBounds
-  /** The daemon's watch over its clock; absent on the command line. */
-  daemon?: { clockSteadyForMs(): number }
+  /** A daemon asks, not a command: so one is at work. */
+  isDaemon?: true
   /** A command that would load the queues for it does without them. */
   queueDepths?: ViewDeps['queueDepths']
 }
@@ -38,14 +38,11 @@ export type FleetFacts = Awaited<ReturnType<typeof readFleetFacts>>
 
 /** From indexes alone: nothing is read account by account. */
 export function readFleetFacts(deps: FleetSources) {
-  const { store, keys, due, bounds, daemon } = deps
+  const { store, keys, due, bounds, isDaemon = false } = deps
   const now = deps.clock.now()
   return awaitParts({
     now,
-    /** For how long this machine's clock has gone evenly: nothing is known to have waited for longer. */
-    clockSteadyForMs: daemon?.clockSteadyForMs() ?? Number.POSITIVE_INFINITY,
-    /** A daemon asks, not a command: so one is at work. */
-    isDaemon: daemon !== undefined,
+    isDaemon,
     daemons: new DaemonStore(store, keys).read(),
     /** Moment at which a sweep of each kind last finished. */
     lastSweeps: store

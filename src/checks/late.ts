@@ -19,11 +19,7 @@ interface Pace {
 /** Judges whether work that comes at an interval, such as a sweep, is late. */
 export function judgeLate({ now, last, since, periodMs, done }: Pace): { isLate: boolean; says: string } {
   const allowedMs = PERIODS * periodMs + GRACE_MS
-  // One from the future was noted before the clock was set back, or by a daemon whose clock is ahead.
-  const isFromFuture = last !== undefined && last - now > GRACE_MS
-  const lastDone = isFromFuture ? undefined : last
-  const isLate = now - Math.max(lastDone ?? since, since) > allowedMs
-  if (isFromFuture && isLate) return { isLate, says: `last ${done} in the future: the clock was set back` }
-  const finished = lastDone === undefined ? `none ${done} yet` : `last ${done} ${inSeconds(now - lastDone)} s ago`
+  const isLate = now - Math.max(last ?? since, since) > allowedMs
+  const finished = last === undefined ? `none ${done} yet` : `last ${done} ${inSeconds(now - last)} s ago`
   return { isLate, says: `${finished}, at most ${inSeconds(allowedMs)} s allowed` }
 }

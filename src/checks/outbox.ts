@@ -9,9 +9,9 @@ const LOG = "See the daemon's log."
 export const outbox: Check = {
   name: 'outbox',
   of: 'fleet',
-  judge({ now, clockSteadyForMs, outbox, receivers }) {
+  judge({ now, outbox, receivers }) {
     const late = (at: number | null, says: (span: string) => Trouble): Trouble[] =>
-      at !== null && Math.min(now - at, clockSteadyForMs) > OUTBOX_AGE_MS ? [says(formatSpan(now - at))] : []
+      at !== null && now - at > OUTBOX_AGE_MS ? [says(formatSpan(now - at))] : []
     const stuck = (says: string): Trouble => ({ ...critical('Fix the daemon', says, NOWHERE), fix: LOG, outside: true })
     const { oldestEntryAt, groupDueAt, attemptDueAt, oldestDelivery } = outbox
     return [

@@ -20,13 +20,13 @@ function outOfBounds(verb: string, says: string, of: TroubleOf, fix: string): Tr
 export const refreshes: Check = {
   name: 'refreshes',
   of: 'fleet',
-  judge({ clockSteadyForMs, refreshes: { kept, overdue }, byState: { failing } }) {
+  judge({ refreshes: { kept, overdue }, byState: { failing } }) {
     const of = (accounts: number) => `token refreshes of ${formatCount(accounts)} of ${countOf(kept, 'account')}`
     const late = `${of(overdue)} have been overdue for ${formatSpan(OVERDUE_REFRESH_MS)} or longer`
     const log = "See plimsoll status for the token endpoint, and the daemon's log."
     const list = 'plimsoll accounts list --state failing names them.'
     return [
-      ...(clockSteadyForMs > OVERDUE_REFRESH_MS && areTooMany(overdue, kept, TOKENS_OBJECTIVE)
+      ...(areTooMany(overdue, kept, TOKENS_OBJECTIVE)
         ? [outOfBounds('Check refreshes', late, { is: 'accounts', group: 'refresh' }, log)]
         : []),
       ...(areTooMany(failing, kept, TOKENS_OBJECTIVE)
@@ -40,10 +40,10 @@ export const refreshes: Check = {
 export const expiredTokens: Check = {
   name: 'expired-tokens',
   of: 'fleet',
-  judge({ now, clockSteadyForMs, nearestExpiryAt }) {
-    if (nearestExpiryAt === null || !areTokensOver(nearestExpiryAt, now, clockSteadyForMs)) return []
+  judge({ now, nearestExpiryAt }) {
+    if (nearestExpiryAt === null || !areTokensOver(nearestExpiryAt, now)) return []
     const says = `the access token of an active account expired ${formatSpan(now - nearestExpiryAt)} ago`
-    const fix = "See the daemon's log, and whether the clocks of all machines are right."
+    const fix = "See the daemon's log."
     return [{ ...critical('Check refreshes', says, { is: 'accounts', group: 'refresh' }), fix, outside: true }]
   },
 }

@@ -61,9 +61,9 @@ function reported({ now, daemons }: FleetFacts): [name: string, says: string][] 
 }
 
 /** By the longest pause that a daemon at work expects: daemons of other versions expect none. */
-function lateSweeps({ now, clockSteadyForMs, daemons, lastSweeps }: FleetFacts): [name: string, says: string][] {
+function lateSweeps({ now, daemons, lastSweeps }: FleetFacts): [name: string, says: string][] {
   const working = daemons.filter((daemon) => !isSilent(daemon, now)).flatMap(({ sweeps }) => sweeps ?? [])
-  const since = Math.max(now - clockSteadyForMs, Math.min(...working.map((one) => one.since)))
+  const since = Math.min(...working.map((one) => one.since))
   const kinds = new Set(working.flatMap(({ pauses }) => Object.keys(pauses)))
   return [...kinds].flatMap((kind) => {
     const periodMs = Math.max(...working.map(({ pauses }) => pauses[kind] ?? 0))

@@ -24,7 +24,7 @@ export const tokenEndpoint: Check = {
   name: 'token-endpoint',
   of: 'fleet',
   judge(facts) {
-    const { now, clockSteadyForMs, tokenEndpoint, refreshes, nearestExpiryAt, handled } = facts
+    const { now, tokenEndpoint, refreshes, nearestExpiryAt, handled } = facts
     if (tokenEndpoint === null || !isFailing(facts)) return []
     const { breaker, since } = tokenEndpoint
     const who = `${refreshes.kept === 1 ? '' : 'All '}${countOf(refreshes.kept, 'account')}`
@@ -32,7 +32,7 @@ export const tokenEndpoint: Check = {
     const first = nearestExpiryAt === null ? '' : `, ${firstExpiry(nearestExpiryAt, now)}`
     const cause = tokenEndpoint.cause ?? 'unreachable'
     const isKnown = handled.has(alertOfCause(cause))
-    const troubledMs = Math.min(now - Date.parse(since ?? ''), clockSteadyForMs)
+    const troubledMs = now - Date.parse(since ?? '')
     const says = `${who}: ${what} (${endpointTrouble(tokenEndpoint)})${first}${isKnown ? ', handled' : ''}`
     const fix = "See plimsoll status, and the provider's status page."
     const isLong = breaker === 'open' && troubledMs > OVERDUE_REFRESH_MS

@@ -4,7 +4,6 @@ import { accountSteps } from '../redis/account-steps.ts'
 import type { Store } from '../redis/connect.ts'
 import type { Keys } from '../redis/keys.ts'
 import type { Recorded } from '../redis/scripts.ts'
-import { CLOCK_SLACK_MS } from '../runtime/clock.ts'
 import { iso, isoOf } from '../text/format-time.ts'
 import { GIVE_UP_AFTER } from './after-attempt.ts'
 import type { Receiver } from './receiver.ts'
@@ -81,8 +80,6 @@ export interface AttemptRecord {
 
 /** Longer than the longest attempt and the wait for its turn, so that a delivery is not tried twice at once. */
 export const CLAIM_MS = 60_000
-/** The end of a claim has a fraction: no plan has one. */
-const CLAIMED = 0.5
 /** How soon a delivery that waits for another one is tried again. */
 export const BEHIND_MS = 1_000
 /**
@@ -112,8 +109,8 @@ export class Deliveries {
   /** Ids of deliveries whose next attempt is due, and when the earliest of the rest is. */
   async claim(now: number, limit: number): Promise<{ ids: string[]; next: number | undefined }> {
     const { deliveriesDue } = this.#keys.delivery
-    const [ids, next] = await accountSteps(this.#store).claimDue(deliveriesDue, now, limit, now + CLAIM_MS + CLAIMED)
-    return { ids, next: next === '' ? undefined : Math.floor(Number(next)) }
+    const [ids, next] = await accountSteps(this.#store).claimDue(deliveriesDue, now, limit, now + CLAIM_MS)
+    return { ids, next: next === '' ? undefined : Number(next) }
   }
 
   /**
@@ -128,10 +125,9 @@ export class Deliveries {
     return deliveryOf(id, byName(taken))
   }
 
-  /** Makes due what was planned by a clock that was ahead. Returns how many those are. */
-  bringForward(now: number): Promise<number> {
-    const { deliveriesDue } = this.#keys.delivery
-    return this.#store.bringDeliveriesForward(deliveriesDue, Math.round(now), CLAIM_MS, CLOCK_SLACK_MS)
+  /** Makes due all that is due later: the clock by which it was planned was set back. */
+  async bringForward(now: number): Promise<void> {
+    await this.#store.bringForward(this.#keys.delivery.deliveriesDue, now)
   }
 
   record(delivery: Delivery, record: AttemptRecord, now: number): Promise<Recorded> {

@@ -21,8 +21,7 @@ export interface WebDeps extends OperationDeps {
   connect: CodeDeps
   brand: Brand
   health: () => Promise<HealthReport>
-  /** The watch over the clock of this daemon. */
-  daemon: { clockSteadyForMs(): number }
+  isDaemon: true
   /** The audit of sign-ins; `actions` write to it themselves. */
   audit: AuditLog
   log: Logger

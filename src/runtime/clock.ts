@@ -16,17 +16,17 @@ export interface Clock {
   follow(now: number, askedAt: number, answeredAt: number): void
 }
 
-/** What this machine's own clock shows: for what reads that too, as node-cron does, and never to be stored. */
+/** This machine's own time: for what reads that too, as node-cron does, and never to be stored. */
 export const machineTime = () => Date.now()
 
-export function createClock(): Clock {
+export function createClock(machine = { now: machineTime, steady: () => performance.now() }): Clock {
   let ahead: number | undefined
   return {
-    now: () => (ahead === undefined ? machineTime() : Math.floor(performance.now() + ahead)),
-    steady: () => performance.now(),
+    now: () => (ahead === undefined ? machine.now() : Math.floor(machine.steady() + ahead)),
+    steady: machine.steady,
     stopwatch: () => {
-      const at = performance.now()
-      return () => performance.now() - at
+      const at = machine.steady()
+      return () => machine.steady() - at
     },
     wait: async (ms, signal) => {
       await sleep(Math.max(0, ms), undefined, signal === undefined ? {} : { signal }).catch((error: unknown) => {
@@ -36,7 +36,7 @@ export function createClock(): Clock {
     every,
     follow: (now, askedAt, answeredAt) => {
       // An answer that took long says little: what fits between its two moments stays as it is.
-      const known = ahead ?? machineTime() - performance.now()
+      const known = ahead ?? machine.now() - machine.steady()
       ahead = Math.min(Math.max(known, now - answeredAt), now - askedAt)
     },
   }
@@ -77,49 +77,4 @@ function repeatDue(): void {
   if (repeated.size > 0) return
   clearInterval(timer)
   timer = undefined
-}
-
-/** Smaller corrections of a clock do no harm, and clocks of several machines may differ by so much. */
-export const CLOCK_SLACK_MS = 5_000
-/** The clock of a machine that is gone may have been ahead: no process that is left noticed. */
-const CHECK_MOMENTS_EVERY_MS = 60_000
-
-/** Notices that this machine's clock was set, or that the machine slept: by the clock that can't be set. */
-export class ClockWatch {
-  readonly #clock: Clock
-  readonly #checks = new Map<string, { ahead: number; at: number }>()
-  #ahead: number
-  #jumpedAt = Number.NEGATIVE_INFINITY
-
-  constructor(clock: Clock) {
-    this.#clock = clock
-    this.#ahead = this.#readAhead()
-  }
-
-  /**
-   * True where stored moments of that kind may be by a clock that was ahead: at first, after the clock was set back, and once a
-   * minute, because it may have been another machine's.
-   */
-  mayHaveMomentsAhead(kind: string): boolean {
-    const [before, ahead, at] = [this.#checks.get(kind), this.#readAhead(), this.#clock.steady()]
-    const isDue =
-      before === undefined || before.ahead - ahead > CLOCK_SLACK_MS || at - before.at >= CHECK_MOMENTS_EVERY_MS
-    if (isDue) this.#checks.set(kind, { ahead, at })
-    else before.ahead = ahead
-    return isDue
-  }
-
-  /** Time without a jump, ms: ages by earlier moments are not known. Infinite where it never jumped. */
-  clockSteadyForMs(): number {
-    const ahead = this.#readAhead()
-    if (Math.abs(ahead - this.#ahead) > CLOCK_SLACK_MS) {
-      this.#ahead = ahead
-      this.#jumpedAt = this.#clock.steady()
-    }
-    return this.#clock.steady() - this.#jumpedAt
-  }
-
-  #readAhead(): number {
-    return this.#clock.now() - this.#clock.steady()
-  }
 }

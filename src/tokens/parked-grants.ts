@@ -3,7 +3,6 @@ import { accountSteps } from '../redis/account-steps.ts'
 import type { Store } from '../redis/connect.ts'
 import type { Keys } from '../redis/keys.ts'
 import { NO_ACCOUNT } from '../redis/steps.ts'
-import { LONGEST_RETRY_AFTER_MS } from '../runtime/retry-after.ts'
 import type { Secret } from '../runtime/secret.ts'
 import type { TokenTimes } from './plan-refresh.ts'
 import { GRANT_CLAIM_MS, parkGrant, type StoreAnswerDeps } from './store-tokens.ts'
@@ -112,12 +111,6 @@ export async function noteOfGrant(
 export async function claimGrants({ store, keys }: InRedis, now: number): Promise<string[]> {
   const [claimed] = await accountSteps(store).claimDue(keys.grants.due, now, MOST, now + GRANT_CLAIM_MS)
   return claimed
-}
-
-/** Makes due what was planned, or claimed, by a clock that was ahead. */
-export function bringGrantsForward({ store, keys }: InRedis, now: number): Promise<number> {
-  const prefix = keys.grants.grant('')
-  return store.bringGrantsForward(keys.grants.due, now, prefix, GRANT_CLAIM_MS, LONGEST_RETRY_AFTER_MS)
 }
 
 export async function planGrant({ store, keys }: InRedis, id: string, at: number): Promise<void> {

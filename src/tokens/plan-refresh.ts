@@ -1,5 +1,4 @@
 import type { AccountState } from '../redis/keys.ts'
-import { CLOCK_SLACK_MS } from '../runtime/clock.ts'
 import { LONGEST_RETRY_AFTER_MS } from '../runtime/retry-after.ts'
 
 /** Shares of a token's life, 0 to 1. */
@@ -45,14 +44,14 @@ export const NEVER_MS = 9_999_999_999_999
 export const LONGEST_PROBE_MS = 27 * 3_600_000
 
 /**
- * Latest moment that an account's next refresh may have, ms. One that is planned for later was planned by a clock that was
- * ahead: it is due now. The step `bringForward` goes by the same rule.
+ * Latest moment that an account's next refresh may have, ms. One that is planned for later was planned before the clock of Redis
+ * was set back, or by that of another server: it is due now.
  */
 export function latestRefresh(state: AccountState, times: TokenTimes, now: number): number {
   if (state === 'reauthorize') return now + LONGEST_PROBE_MS
   if (state === 'parked') return now + LONGEST_RETRY_AFTER_MS
   // How much of the token's life is left is not known then. An account that fails goes by its pauses.
-  const isOfFuture = times.obtainedAt > now + CLOCK_SLACK_MS
+  const isOfFuture = times.obtainedAt > now
   if (isOfFuture && state === 'active') return now
   return Math.max(now + LONGEST_PAUSE_MS, isOfFuture ? 0 : times.expiresAt)
 }

@@ -117,12 +117,9 @@ export function skewText(clockSkewMs: number): string {
   return `${(Math.abs(clockSkewMs) / 1_000).toFixed(1)} s ${clockSkewMs < 0 ? 'behind' : 'ahead of'} ours`
 }
 
-/**
- * True where the first of the tokens of active accounts has been over for as long as a refresh may be late. Just after the clock
- * was set that is not known.
- */
-export function areTokensOver(nearestExpiryAt: number, now: number, clockSteadyForMs: number): boolean {
-  return Math.min(now - nearestExpiryAt, clockSteadyForMs) > OVERDUE_AFTER_MS
+/** True where the first of the tokens of active accounts has been over for as long as a refresh may be late. */
+export function areTokensOver(nearestExpiryAt: number, now: number): boolean {
+  return now - nearestExpiryAt > OVERDUE_AFTER_MS
 }
 
 /** The endpoint's trouble: `client secret rejected`. */

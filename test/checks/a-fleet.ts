@@ -27,7 +27,6 @@ const STATES = { active: 3, failing: 0, parked: 0, reauthorize: 0, uninstalling:
 export function fleetFacts(changed: Partial<FleetFacts> = {}): FleetFacts {
   return {
     now: NOW,
-    clockSteadyForMs: Number.POSITIVE_INFINITY,
     isDaemon: true,
     daemons: [DAEMON],
     byState: STATES,

@@ -8,14 +8,13 @@ interface More {
   tokens?: { kept?: number; overdue?: number; failing?: number; trouble?: number }
   alerts?: Partial<FleetFacts['outbox']>
   sweeps?: Record<string, number>
-  clockSteadyForMs?: number
 }
 
 /** A thousand accounts. */
-function facts({ coverage, tokens, alerts, sweeps = {}, clockSteadyForMs }: More = {}): FleetFacts {
+function facts({ coverage, tokens, alerts, sweeps = {} }: More = {}): FleetFacts {
   const { polled = 1_000, stale = 0 } = coverage ?? {}
   const { kept = 1_000, overdue = 0, failing = 0, trouble } = tokens ?? {}
-  const well = fleetFacts(clockSteadyForMs === undefined ? {} : { clockSteadyForMs })
+  const well = fleetFacts()
   return {
     ...well,
     coverage: { ...well.coverage, polled, stale, share: polled === 0 ? null : (polled - stale) / polled },
@@ -43,8 +42,6 @@ function facts({ coverage, tokens, alerts, sweeps = {}, clockSteadyForMs }: More
 const ago = (minutes: number, more = 0) => NOW - minutes * MINUTE - more
 const message = (createdAt: number) => ({ receiver: 'ops-mail', createdAt })
 
-const BEFORE_JUMP = { oldestEntryAt: 0, groupDueAt: 0, attemptDueAt: 0 }
-
 const JUST_WITHIN: [what: string, facts: More][] = [
   ['nothing is connected', { coverage: { polled: 0 }, tokens: { kept: 0 } }],
   ['as many readings are missing as may be', { coverage: { stale: 50 } }],
@@ -58,11 +55,6 @@ const JUST_WITHIN: [what: string, facts: More][] = [
   ['a group is due later', { alerts: { groupDueAt: NOW + 60 * MINUTE } }],
   ['an attempt is due', { alerts: { attemptDueAt: ago(15) } }],
   ['a receiver has not answered for a while', { alerts: { oldestDelivery: message(ago(15)) } }],
-  ['the clock was set ahead five minutes ago', { tokens: { overdue: 400, trouble: 0 }, clockSteadyForMs: 5 * MINUTE }],
-  [
-    'the clock was set ahead a while ago',
-    { alerts: { ...BEFORE_JUMP, oldestDelivery: message(0) }, clockSteadyForMs: 15 * MINUTE },
-  ],
   ['a sweep was missed', { sweeps: { alerts: 45_000 } }],
 ]
 
@@ -112,7 +104,7 @@ test('all that is out of bounds is told at once', () => {
   const all = facts({
     coverage: { stale: 500 },
     tokens: { overdue: 400, failing: 300, trouble: 0 },
-    alerts: { ...BEFORE_JUMP, oldestDelivery: message(0) },
+    alerts: { oldestEntryAt: 0, groupDueAt: 0, attemptDueAt: 0, oldestDelivery: message(0) },
     sweeps: { alerts: NOW, coverage: NOW },
   })
   expect(outsideReport(all).reasons).toHaveLength(9)

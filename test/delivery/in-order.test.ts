@@ -183,7 +183,7 @@ test('a digest comes though it shows what ended long ago: a failover brought it 
   expect(await makeDigest(one, { id: 'msg_1', now: ENDED + 60_000 })).toBe('moved')
 })
 
-test('an attempt is under way also for who read its own clock a moment before it began', async () => {
+test('an attempt is under way also for who read the time a moment before it began', async () => {
   const { one, firing, end } = await openedAndOver()
   await one.deliveries.begin(firing, ENDED + 20)
   const over = await end()

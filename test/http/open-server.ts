@@ -115,7 +115,7 @@ export async function openLastingServer(redis: TestRedis, { actions, ...options 
     ...asDaemon,
     listen: { host: '127.0.0.1', port: 0 },
     connect,
-    daemon: { clockSteadyForMs: () => Number.POSITIVE_INFINITY },
+    isDaemon: true,
     actions: {
       ...asDaemon.actions,
       poll: async (hubId) => ({ account: await registry.get(hubId), reason: undefined }),

@@ -167,7 +167,7 @@ describe('after the clock was set back', () => {
     const one = await watched()
     await one.poll()
     one.clock.move(-24 * HOUR)
-    expect(await one.services.due.bringForward(one.clock.now())).toEqual({ tokens: 1, polls: 1 })
+    await one.services.due.bringForward(one.clock.now())
     expect(await one.waits()).toBe(0)
     await one.poll()
     expect(await one.waits()).toBeLessThan(HOUR)

@@ -316,20 +316,6 @@ test('what an address asked for before SIGHUP does not hold for the one that cam
   expect(one.far.sent).toHaveLength(2)
 })
 
-test('a receiver is left alone for as long as it asked, though the daemon that it told has a fast clock', async () => {
-  const one = await open()
-  one.far.outcome = paused(MINUTE)
-  one.clock.move(DAY)
-  await one.try(await one.post('ops-hook'))
-  one.clock.move(-DAY)
-  one.far.outcome = { outcome: 'delivered', answer: 200 }
-  await one.post('ops-hook')
-  await one.live(50_000)
-  expect(one.far.sent).toHaveLength(1)
-  await one.live(15_000)
-  expect(one.far.sent).toHaveLength(2)
-})
-
 test('a message has its last attempt after three days, whatever its receiver asked for', async () => {
   const one = await open()
   one.far.outcome = paused(DAY)

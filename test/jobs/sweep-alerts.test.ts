@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
 import { sweepAlerts } from '../../jobs/sweep.ts'
-import { ClockWatch } from '../../src/runtime/clock.ts'
 import { createMetrics } from '../../src/runtime/metrics.ts'
 import { aRelay, INTERVAL, NOW, WAIT } from '../alerts/a-relay.ts'
 import { anAlert } from '../alerts/an-alert.ts'
@@ -19,7 +18,6 @@ test('a partition that cannot be read, and a receiver, are said to be so, and ho
       deliveries: one.deliveries,
       metrics: createMetrics(),
       clock,
-      clockWatch: new ClockWatch(clock),
       queues: {
         deliver: {
           addBulk: async (jobs: { data: { deliveryId: string } }[]) =>

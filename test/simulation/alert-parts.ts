@@ -13,7 +13,6 @@ import { Deliveries } from '../../src/delivery/deliveries.ts'
 import { CoverageStore } from '../../src/limits/coverage.ts'
 import { PollStore } from '../../src/limits/poll-store.ts'
 import { SampleStore } from '../../src/limits/samples.ts'
-import { ClockWatch } from '../../src/runtime/clock.ts'
 import { InForce } from '../../src/runtime/concurrency.ts'
 import { pollClaimed } from '../support/committed-poll.ts'
 import { POLL_EVERY_MS, type Scene } from './daemon.ts'
@@ -114,7 +113,6 @@ export function alertParts(
         metrics: deps.metrics,
         random: () => 0.5,
         turns,
-        clockWatch: new ClockWatch(clock),
         receivers: new Map([...receivers].map(([name, receiver]) => [name, receiver.clientFor(world, process)])),
         sending: {
           store,

@@ -11,11 +11,11 @@ import { beginUninstall } from '../../src/accounts/uninstall.ts'
 import { closeAlerts } from '../../src/alerts/kinds/notified-alert.ts'
 import { grantAnnouncer } from '../../src/alerts/kinds/poll-alert.ts'
 import { tokenAnnouncer } from '../../src/alerts/kinds/token-alert.ts'
+import { Deliveries } from '../../src/delivery/deliveries.ts'
 import { Movement } from '../../src/heartbeat/movement.ts'
 import { onReady, type Store } from '../../src/redis/connect.ts'
 import type { Keys } from '../../src/redis/keys.ts'
 import { endpointText, NO_ALERT_WRITES } from '../../src/redis/steps.ts'
-import { ClockWatch } from '../../src/runtime/clock.ts'
 import { InFlight } from '../../src/runtime/concurrency.ts'
 import { createLogger } from '../../src/runtime/logger.ts'
 import { createMetrics } from '../../src/runtime/metrics.ts'
@@ -99,7 +99,7 @@ export function startDaemon(
   const log = createLogger({ level: 'error', pretty: false }, { write: (line) => world.noteLine(line) })
   const store = simulatedStore(world, process, real, watch)
   // Real time is no part of a run.
-  const clock = world.clockOf(process)
+  const clock = process.clock
   const vault = createVault(vaultKeys)
   const due = new DueSets(store, keys, () => world.dice.next())
   const addTo = (queue: Job['queue']) => ({
@@ -155,7 +155,8 @@ export function startDaemon(
   clock.every(1_000, () => storeGrantsInHand(deps))
   clock.every(1_000, async () => unstored.sealOverdue({ clock, log }))
   const alerts = alertParts(scene, process, deps, pages)
-  const sweeping = { ...deps, polling: { every: POLL_EVERY_MS, accounts: [] }, clockWatch: new ClockWatch(clock) }
+  const polling = { every: POLL_EVERY_MS, accounts: [] }
+  const sweeping = { ...deps, polling, deliveries: new Deliveries(store, keys), sending: { store, keys } }
   const kinds = ['refresh-tokens', 'uninstall', ...(scene.config.polls ? (['poll-limits'] as const) : [])] as const
   return {
     ...alerts,

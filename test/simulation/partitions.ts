@@ -18,7 +18,7 @@ export function isUsed(key: unknown): boolean {
 
 /** What a read of one key answers where there is nothing. */
 const NOTHING = new Map<string, unknown>(
-  Object.entries({ get: null, xlen: 0, xrange: [], zcard: 0, zrange: [], bringForward: 0, bringUninstallsForward: 0 }),
+  Object.entries({ get: null, xlen: 0, xrange: [], zcard: 0, zrange: [], bringForward: null }),
 )
 
 /** The answer where nobody need be asked: asking the 61 partitions without accounts was most of what a run took. */

@@ -59,7 +59,7 @@ export class StandInReceiver {
       },
       send: async ({ id, message }) => {
         this.isUsedClosed ||= !isOpen
-        const age = world.clockOf(process).stopwatch()
+        const age = process.clock.stopwatch()
         const answer = await world.ask(process, 'provider', `send ${name} ${id}`, async () => {
           if (age() > LONGEST_MS) return { ok: true, outcome: BROKEN }
           if (address !== this.address) return { ok: true, outcome: ANSWERS.gone }

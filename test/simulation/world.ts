@@ -1,4 +1,4 @@
-import type { Clock } from '../../src/runtime/clock.ts'
+import { type Clock, createClock } from '../../src/runtime/clock.ts'
 import { Dice, seedCrypto } from './seeded.ts'
 
 /** What was asked of the store or of the provider, and is not answered yet. */
@@ -27,7 +27,7 @@ export interface Process {
   /** Its connection to the store is broken: nothing is done for it until it connects again. */
   isCut: boolean
   isCutForLong: boolean
-  /** How far its clock is ahead, ms. */
+  /** How far its machine's clock is ahead, ms. */
   aheadMs: number
   /** Who hears that it is there again. */
   onReady: (() => void)[]
@@ -37,10 +37,15 @@ export interface Process {
   provider: Call[]
   sleepers: { until: number; wake: () => void }[]
   repeated: Set<{ everyMs: number; at: number; work: () => Promise<void> }>
+  clock: Clock
+  /** When it last asked Redis for the time, by the steady clock. */
+  askedAt: number
 }
 
 /** The rule allows it from then on, by clocks that may be some seconds apart. */
 const GIVEN_UP_AFTER_MS = 3_600_000 - 10_000
+
+const ASK_EVERY_MS = 1_000
 
 /** Turns of the event loop in which whoever was answered asks for more: steps that travel together leave in the next one. */
 const TURNS = 3
@@ -96,8 +101,11 @@ export class World {
       provider: [],
       sleepers: [],
       repeated: new Set(),
+      clock: this.#clockOf(() => process),
+      askedAt: Number.NEGATIVE_INFINITY,
     }
     this.processes.push(process)
+    this.#tellTime(process)
     return process
   }
 
@@ -109,18 +117,13 @@ export class World {
     })
   }
 
-  clockOf(process: Process): Clock {
-    const now = () => this.now + process.aheadMs
+  #clockOf(of: () => Process): Clock {
     return {
-      now,
-      steady: () => this.#passed,
-      stopwatch: () => {
-        const at = this.#passed
-        return () => this.#passed - at
-      },
+      ...createClock({ now: () => this.now + of().aheadMs, steady: () => this.#passed }),
       wait: (ms, signal) =>
         new Promise((wake) => {
           const sleeper = { until: this.#passed + ms, wake }
+          const process = of()
           process.sleepers.push(sleeper)
           const abort = () => {
             process.sleepers = process.sleepers.filter((other) => other !== sleeper)
@@ -130,10 +133,9 @@ export class World {
         }),
       every: (everyMs, work) => {
         const one = { everyMs, at: this.#passed + everyMs, work }
-        process.repeated.add(one)
-        return () => process.repeated.delete(one)
+        of().repeated.add(one)
+        return () => of().repeated.delete(one)
       },
-      follow: () => {},
     }
   }
 
@@ -208,6 +210,13 @@ export class World {
     this.#told = redisNow
   }
 
+  /** As a daemon asks, once a second, as long as its connection lasts. */
+  #tellTime(process: Process): void {
+    if (process.isCut || this.#passed < process.askedAt + ASK_EVERY_MS) return
+    process.askedAt = this.#passed
+    process.clock.follow(this.now + this.redisAheadMs, this.#passed, this.#passed)
+  }
+
   connect(process: Process): void {
     if (!process.isCut) return
     this.note(`${process.name} is connected again`)
@@ -241,6 +250,7 @@ export class World {
   }
 
   async settle(): Promise<void> {
+    for (const process of this.living) this.#tellTime(process)
     for (let turn = 0; turn < TURNS; turn++) await new Promise((resolve) => setImmediate(resolve))
   }
 }

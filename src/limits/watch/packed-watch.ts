@@ -22,7 +22,6 @@ const LINE_END = 0x0a
 
 /** `isInterrupted`: as it was read; no poll has begun anew since. */
 export function encodeWatch(watch: Watch, readings: Buffer | undefined, isInterrupted = false): Buffer {
-  // `bringForward` in due.lua finds the moment at the beginning of the line.
   const text = `{"polledAt":${watch.polledAt}${partsOf(watch)}}\n`
   const bytes = Buffer.byteLength(text)
   const packed = Buffer.allocUnsafe(HEAD_BYTES + bytes + (readings?.length ?? 0))

@@ -23,22 +23,14 @@ if not known[1] or known[2] then
   redis.call('ZREM', DELIVERIES_DUE, id)
   return {}
 end
+-- No attempt is held for longer: the clock was set back since.
 local function isUnderWay(heldUntil)
-  return heldUntil and tonumber(heldUntil) > now
+  return heldUntil and tonumber(heldUntil) > now and tonumber(heldUntil) < now + 2 * claim
 end
 if isUnderWay(known[3]) then return 'held' end
--- Whatever its next moment is: it is planned now.
-redis.call('HSET', KEY, 'plannedAt', now)
 
-local function pausedUntil(key)
-  local paused = redis.call('HMGET', key, 'pausedAt', 'pausedUntil')
-  local at, till = tonumber(paused[1] or '0'), tonumber(paused[2] or '0')
-  if at <= now then return till end
-  -- By a clock that was ahead.
-  redis.call('HSET', key, 'pausedAt', now, 'pausedUntil', now + till - at)
-  return now + till - at
-end
-local till = math.min(pausedUntil(receiverKey(known[8])), now + tonumber(ARGV[5]) - (known[11] or 0), tonumber(ARGV[6]))
+local paused = tonumber(redis.call('HGET', receiverKey(known[8]), 'pausedUntil') or '0')
+local till = math.min(paused, now + tonumber(ARGV[5]) - (known[11] or 0), tonumber(ARGV[6]))
 if till > now then
   redis.call('HINCRBY', KEY, 'waitedMs', till - now)
   redis.call('ZADD', DELIVERIES_DUE, till, id)
@@ -54,7 +46,7 @@ if before[1] and not before[2] then
 end
 
 local earlier, waited = words(known[4] or ''), now - tonumber(known[5] or '0')
-local waits = known[6] == '0' and waited >= 0 and waited < 2 * claim
+local waits = known[6] == '0' and waited < 2 * claim
 for _, other in ipairs(earlier) do
   local found = redis.call('HMGET', deliveryKey(other), 'message', 'state', 'heldUntil', 'attempts', 'shows')
   if found[1] and not found[2] and (isUnderWay(found[3]) or (waits and found[4] == '0' and not found[5])) then
@@ -118,7 +110,7 @@ local function waitsForAcknowledgement()
     local found = other and redis.call('HMGET', deliveryKey(other), 'message', 'state', 'heldUntil', 'begun') or {}
     if found[1] and not found[2] then
       local begun, isNow = tonumber(found[4] or '0'), isUnderWay(found[3])
-      -- Attempts before this delivery waited. Counts, not times: the clock may be set back meanwhile.
+      -- Attempts before this delivery waited.
       redis.call('HSETNX', KEY, 'waitedFor:' .. other, isNow and begun - 1 or begun)
       if isNow then return true end
       if begun <= tonumber(redis.call('HGET', KEY, 'waitedFor:' .. other)) then
@@ -194,7 +186,7 @@ local state = redis.call('HGET', KEY, 'state') or 'pending'
 if state == 'delivered' or (state == 'dead' and outcome ~= 'delivered') then return answer end
 if ARGV[13] ~= '' then redis.call('HSET', KEY, 'left', ARGV[13]) end
 if outcome == 'retry' then
-  redis.call('HSET', KEY, 'lastReason', reason, 'plannedAt', now)
+  redis.call('HSET', KEY, 'lastReason', reason)
   redis.call('HINCRBY', KEY, 'waitedMs', math.max(0, nextAt - now))
   redis.call('ZADD', DELIVERIES_DUE, nextAt, id)
   return answer
@@ -212,28 +204,6 @@ if outcome == 'delivered' then
   redis.call('ZREMRANGEBYSCORE', DELIVERED, '-inf', now - kept)
 else redis.call('ZADD', DEAD, now, id) end
 return answer
-
---!step bringDeliveriesForward
---!include delivery-step
--- Makes due now what was planned, or claimed, by a clock that was ahead.
--- KEYS: deliveries due. ARGV: now, how long a claim lasts (ms), slack of clocks (ms). Returns how many.
-local now, claim, slack = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
-
-local count = 0
-local later = redis.call('ZRANGEBYSCORE', DELIVERIES_DUE, '(' .. now + slack, '+inf', 'WITHSCORES')
-for n = 1, #later, 2 do
-  local id, at = later[n], tonumber(later[n + 1])
-  local known = redis.call('HMGET', deliveryKey(id), 'heldUntil', 'plannedAt', 'createdAt')
-  -- The end of a claim has a fraction.
-  local isClaim = known[1] or at ~= math.floor(at)
-  local plannedAt = tonumber(known[2] or known[3] or '') or 0
-  if plannedAt > now + slack or (isClaim and at > now + slack + claim) then
-    redis.call('HDEL', deliveryKey(id), 'heldUntil')
-    redis.call('ZADD', DELIVERIES_DUE, now, id)
-    count = count + 1
-  end
-end
-return count
 
 --!step recordTest
 --!include note-attempt
@@ -281,11 +251,6 @@ return 'forgotten'
 local now = tonumber(ARGV[1])
 local last = redis.call('HMGET', KEYS[1], 'at', 'delivery')
 local at = tonumber(last[1] or '')
-if at and at > now then
-  -- By a clock that was ahead.
-  redis.call('HSET', KEYS[1], 'at', now)
-  return 'not-due'
-end
 if at and (now - at < tonumber(ARGV[2]) or redis.call('ZSCORE', KEYS[2], last[2])) then return 'not-due' end
 redis.call('HSET', KEYS[1], 'at', now, 'delivery', ARGV[3])
 redis.call('PEXPIRE', KEYS[1], ARGV[6])

@@ -103,84 +103,11 @@ local earliest = redis.call('ZRANGE', KEYS[1], 0, 0, 'WITHSCORES')
 return { redis.call('ZCOUNT', KEYS[1], '-inf', ARGV[1]), earliest[2] or '', earliest[1] or '' }
 
 --!step bringForward
---!include read-fields
--- Makes due now what is due later than its own rule allows: it was planned, or claimed, by a clock that was ahead. How much is left of
--- the life of a token that seems to begin in the future is not known.
--- KEYS: due set. ARGV: now, prefix of account keys, 'refresh' or 'poll', how long a claim lasts, or the longest pause between two
---   attempts at a refresh (ms), the longest pause that a provider may ask for (ms), the longest between two probes of an account
---   that must reconnect (ms), slack of clocks (ms). Returns how many.
-local due, now, accounts, kind = KEYS[1], tonumber(ARGV[1]), ARGV[2], ARGV[3]
-local pause, asked, probe, slack = tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7])
-local watches = string.gsub(accounts, 'account:$', 'watch:')
-
-local function latestRefresh(hubId)
-  local a = fieldsOf(accounts .. hubId, 'obtainedAt', 'expiresAt', 'state')
-  if a[3] == 'reauthorize' then return now + probe end
-  if a[3] == 'parked' then return now + asked end
-  local isOfFuture = (numberIn(a[1]) or 0) > now + slack
-  if isOfFuture and a[3] == 'active' then return now end
-  return math.max(now + pause, not isOfFuture and numberIn(a[2]) or 0)
+-- Makes due now what is due later.
+-- KEYS: due set. ARGV: now.
+for _, one in ipairs(redis.call('ZRANGEBYSCORE', KEYS[1], '(' .. ARGV[1], '+inf')) do
+  redis.call('ZADD', KEYS[1], ARGV[1], one)
 end
-
--- A watch begins with a line of JSON, see `encodeWatch`.
-local function latestPoll(hubId, at)
-  local line = redis.pcall('GETRANGE', watches .. hubId, 0, 2000)
-  line = type(line) == 'string' and line or ''
-  local polledAt = tonumber(string.match(line, '{"polledAt":(%d+)') or 0)
-  local failedAt = tonumber(string.match(line, '"failing":{.-,"at":(%d+),"since":') or 0)
-  if math.max(polledAt, failedAt) > now + slack then return now end
-  -- The end of a claim has a fraction.
-  local regularAt = at == math.floor(at) and tonumber(string.match(line, '"turn":{"regularAt":(%d+)')) or 0
-  if at <= regularAt then return regularAt end
-  return fieldsOf(accounts .. hubId, 'state')[1] == 'parked' and now + asked or now + pause
-end
-
-local count = 0
-local later = redis.call('ZRANGEBYSCORE', due, '(' .. now + (kind == 'poll' and pause or 0), '+inf', 'WITHSCORES')
-for n = 1, #later, 2 do
-  local at = tonumber(later[n + 1])
-  if at > (kind == 'poll' and latestPoll(later[n], at) or latestRefresh(later[n])) then
-    redis.call('ZADD', due, now, later[n])
-    count = count + 1
-  end
-end
-return count
-
---!step bringUninstallsForward
---!include read-fields
--- The same for accounts that are being uninstalled: they are tried at once, and after a failure by its pause.
--- KEYS: due set, accounts that are being uninstalled. ARGV: now, prefix of account keys, how long a claim lasts, the longest
---   pause after a failure (ms each), slack of clocks (ms). Returns how many.
-local now, accounts, claim, pause, slack = tonumber(ARGV[1]), ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
-
-local count = 0
-for _, hubId in ipairs(redis.call('ZRANGE', KEYS[2], 0, -1)) do
-  local at = tonumber(redis.call('ZSCORE', KEYS[1], hubId) or '')
-  local failedAt = numberIn(fieldsOf(accounts .. hubId, 'uninstallFailureAt')[1])
-  -- The end of a claim has a fraction.
-  local isPause = failedAt and failedAt <= now + slack and at == math.floor(at or 0)
-  if at and at > now + slack + (isPause and pause or claim) then
-    redis.call('ZADD', KEYS[1], now, hubId)
-    count = count + 1
-  end
-end
-return count
-
---!step bringGrantsForward
--- The same for grants that wait for their account: one that is being deleted may be paused for long.
--- KEYS: due grants. ARGV: now, prefix of grants' keys, how long a claim lasts, the longest pause (ms each). Returns how many.
-local now, grants, claim, pause = tonumber(ARGV[1]), ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4])
-
-local count = 0
-local later = redis.call('ZRANGEBYSCORE', KEYS[1], '(' .. now + claim, '+inf', 'WITHSCORES')
-for n = 1, #later, 2 do
-  local isEnding = redis.call('HGET', grants .. later[n], 'isEnding') == '1'
-  if not isEnding or tonumber(later[n + 1]) > now + pause then
-    redis.call('ZADD', KEYS[1], now, later[n])
-    count = count + 1
-  end
-end
-return count
 
 --!step countOverdue
 --!include read-fields

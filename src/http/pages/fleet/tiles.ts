@@ -105,7 +105,7 @@ function tokensTile({ tokens }: FleetStatus, now: number): Html {
   const late = overdue === 0 || lateMs < 1_000 ? '' : `, late by ${formatSpan(lateMs)}`
   const expiry = nearestExpiryAt === null ? [] : [expiryText(Date.parse(nearestExpiryAt) - now)]
   const note = [nextText('refresh', tokens, now), ...expiry].join('; ')
-  const isOver = nearestExpiryAt !== null && areTokensOver(Date.parse(nearestExpiryAt), now, Number.POSITIVE_INFINITY)
+  const isOver = nearestExpiryAt !== null && areTokensOver(Date.parse(nearestExpiryAt), now)
   return tile('Tokens', `${formatCount(overdue)} overdue${late}`, note, overdue + Number(isOver))
 }
 

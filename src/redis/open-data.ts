@@ -2,18 +2,28 @@ import type { Clock } from '../runtime/clock.ts'
 import { atInterval } from '../runtime/concurrency.ts'
 import type { Lifecycle } from '../runtime/lifecycle.ts'
 import { onReady, type Store } from './connect.ts'
+import { checkFormat, type FormatReader } from './format.ts'
 import type { Keys } from './keys.ts'
 
 const ASK_EVERY_MS = 1_000
+
+interface Data {
+  store: Store
+  keys: Keys
+  clock: Clock
+}
+
+/** Before anything else is read or written. Waits for Redis; throws FormatError. */
+export async function openData(data: Data, reader: FormatReader, lifecycle: Lifecycle): Promise<void> {
+  await followTime(data, lifecycle)
+  await checkFormat(data.store, data.keys, reader)
+}
 
 /**
  * Has the clock follow that of Redis, from the first answer on, for which this waits. While Redis is away it goes on by the
  * steady clock: no machine's wall clock is asked, so it may be set, or wrong, without harm.
  */
-export async function followTime(
-  { store, keys, clock }: { store: Store; keys: Keys; clock: Clock },
-  lifecycle: Lifecycle,
-): Promise<void> {
+async function followTime({ store, keys, clock }: Data, lifecycle: Lifecycle): Promise<void> {
   const ask = async () => {
     const askedAt = clock.steady()
     const now = await store.readTime(keys.progress)
