@@ -234,7 +234,7 @@ async function pathsOf({ url, hubIds }: Fleet): Promise<Record<string, string>> 
     'alerts critical': '/alerts?level=critical',
     'alerts none': '/alerts?account=nothing',
     alert: `/alerts/${items[0]?.id}`,
-    silence: `/silences/new?match=account%3D${hubIds[1]}+level%3Dcritical`,
+    silence: `/silences/new?name=account&value=${hubIds[1]}&name=level&value=critical`,
     changes: '/changes',
     deliveries: '/deliveries',
     'sign in': '/sign-in',

@@ -12,7 +12,7 @@ const hours = related(
     from: timeOfDay().describe('When they begin, by the clock of the time zone: "22:00".'),
     to: to().describe('When they end, up to "24:00"; at or before `from` on the next day.'),
     days: oneOrMany(weekday()).exactOptional().describe('Days on which they begin. Default: every day.'),
-    timeZone: timeZone().prefault('UTC').describe('IANA name of a time zone, like Europe/Berlin.'),
+    timeZone: timeZone().exactOptional().describe('Like Europe/Berlin. Default: http.timeZone.'),
   }),
   (given, report) => {
     if (typeof given.from !== 'string' || given.from !== given.to) return

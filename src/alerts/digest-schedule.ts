@@ -1,3 +1,4 @@
+import { zoneOfPeople } from '../text/format-time.ts'
 import { DAY_MS, firstMomentAt, type Weekday, wallClock, weekdayOf } from '../text/wall-clock.ts'
 
 /** The local time at which a receiver gets its digest, in a zone. */
@@ -7,8 +8,8 @@ export interface DigestSchedule {
   at: string
   /** The day of a weekly one. Default: mon. */
   on?: Weekday | undefined
-  /** IANA */
-  timeZone: string
+  /** IANA; absent: as people read times. */
+  timeZone?: string | undefined
 }
 
 const PERIOD_MS = { day: DAY_MS, week: 7 * DAY_MS }
@@ -16,7 +17,7 @@ const PERIOD_MS = { day: DAY_MS, week: 7 * DAY_MS }
 const FAR_DAYS = 16
 
 /** The last moment up to `now` at which a digest is due, and the first after it. */
-export function digestMoments({ every, at, on = 'mon', timeZone }: DigestSchedule, now: number) {
+export function digestMoments({ every, at, on = 'mon', timeZone = zoneOfPeople() }: DigestSchedule, now: number) {
   const [hours = 0, minutes = 0] = at.split(':').map(Number)
   let dueAt = Number.NEGATIVE_INFINITY
   for (let day = wallClock(timeZone, now).day - FAR_DAYS; ; day++) {

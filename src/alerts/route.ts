@@ -1,4 +1,5 @@
 import { type AccountMatch, matchesAccount } from '../accounts/match-account.ts'
+import { zoneOfPeople } from '../text/format-time.ts'
 import { fits } from '../text/pattern.ts'
 import { changeOfOffset, offsetAt, type Weekday, wallClock, weekdayOf } from '../text/wall-clock.ts'
 import { type Alert, type AlertKind, type AlertLevel, UNINSTALL_RULE } from './alert.ts'
@@ -72,8 +73,8 @@ export interface QuietHours {
   to: string
   /** Days on which they begin; absent: every day. */
   days?: readonly Weekday[] | undefined
-  /** IANA */
-  timeZone: string
+  /** IANA; absent: as people read times. */
+  timeZone?: string | undefined
 }
 
 const MINUTE = 60_000
@@ -101,7 +102,7 @@ export function isAlwaysQuiet(hours: readonly QuietHours[], now: number): boolea
  * A moment up to which the hours around `now` certainly last: their end, or an earlier change of the clocks, after
  * which it must be computed again.
  */
-function endOf({ from, to, days, timeZone }: QuietHours, now: number): number | undefined {
+function endOf({ from, to, days, timeZone = zoneOfPeople() }: QuietHours, now: number): number | undefined {
   const begun = Math.floor(now / MINUTE) * MINUTE
   const { day, minute } = wallClock(timeZone, begun)
   const beginsOn = (daysBack: number) => days === undefined || days.includes(weekdayOf(day - daysBack))

@@ -142,15 +142,7 @@ function no(what: Extract<NewSilence, { ok: false }>['what'], fault: string): Ne
 }
 
 const LEVELS = ['warning', 'critical'] as const satisfies readonly AlertLevel[]
-const KINDS = [
-  'limit',
-  'limit-changed',
-  'token',
-  'poll',
-  'fleet',
-  'delivery',
-  'test',
-] as const satisfies readonly AlertKind[]
+const KINDS: readonly AlertKind[] = ['limit', 'limit-changed', 'token', 'poll', 'fleet', 'delivery', 'test']
 
 export type ParsedMatcher = { ok: true; matcher: Matcher } | { ok: false; fault: string }
 

@@ -10,7 +10,7 @@ import type { Logger } from '../runtime/logger.ts'
 import { html } from '../text/html.ts'
 import { isForApi, isForCustomer } from './access/access.ts'
 import type { Brand } from './brand.ts'
-import { customerPage, plainPage, sendPage } from './pages/page.ts'
+import { plainPage, sendPage } from './pages/page.ts'
 import { Problem, wrongParameter } from './problem.ts'
 import { redisAway } from './redis-away.ts'
 
@@ -49,7 +49,7 @@ export function sendProblem(
   if (isForCustomer(request)) {
     const body = html`<p>${FOR_CUSTOMERS[status] ?? 'Nothing was stored.'}</p>
 <p><a href="/install">Try again</a></p>`
-    return sendPage(reply, status, customerPage(brand, { ...content, body }))
+    return sendPage(reply, status, plainPage({ ...content, body }, brand))
   }
   const body = html`<p>${problem.detail}</p>
 <p><a href="/">Status page</a></p>`

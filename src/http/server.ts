@@ -16,7 +16,7 @@ import { brandAssets } from './brand.ts'
 import { Connections } from './connections.ts'
 import { countRequest, registerGauges } from './metrics.ts'
 import { serveAcknowledgeLinks } from './pages/acknowledge-link.ts'
-import { RefusedCodes, serveInstall } from './pages/install/serve-install.ts'
+import { serveInstall } from './pages/install/serve-install.ts'
 import { servePages } from './pages/serve-pages.ts'
 import { type Guard, serveSignIn } from './pages/sign-in.ts'
 import { Problem } from './problem.ts'
@@ -76,7 +76,7 @@ function refuseSchema(): never {
 export async function startHttpServer(deps: HttpDeps): Promise<HttpServer> {
   const directory = new Directory(deps.store, deps.keys)
   const assets = deps.probesOnly ? [] : [...readAssets(), ...brandAssets(deps.brand)]
-  const lasting = { guard: guardOf(deps), refusedCodes: new RefusedCodes(), directory, assets, isClosing: false }
+  const lasting = { guard: guardOf(deps), directory, assets, isClosing: false }
   let answering = await answersBy(deps, lasting)
   registerGauges({ ...deps, directory })
   const { server, connections } = listenInTurns((request, response) => answering.app.routing(request, response))
@@ -122,7 +122,6 @@ function listenInTurns(begin: RequestListener) {
 
 interface Lasting {
   guard: Guard
-  refusedCodes: RefusedCodes
   directory: Directory
   assets: readonly Asset[]
   isClosing: boolean
@@ -150,14 +149,10 @@ async function answersBy(deps: HttpDeps, lasting: Lasting) {
   return { app, routes }
 }
 
-function servePeopleAndPrograms(
-  app: FastifyInstance,
-  deps: HttpDeps & WebDeps,
-  { guard, refusedCodes, assets }: Lasting,
-): void {
+function servePeopleAndPrograms(app: FastifyInstance, deps: HttpDeps & WebDeps, { guard, assets }: Lasting): void {
   acceptDomains(app, deps)
   serveAssets(app, assets)
-  serveInstall(app, { ...deps, refusedCodes })
+  serveInstall(app, deps)
   servePages(app, deps)
   serveSignIn(app, { ...deps, guard })
   app.register((scope, _options, done) => {

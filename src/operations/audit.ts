@@ -3,7 +3,7 @@ import { AUDIT_ACTIONS } from '../audit/audited.ts'
 import { AUDIT_PLACE, readAudit } from '../audit/read-audit.ts'
 import { defined } from '../runtime/defined.ts'
 import { named, prose, spare, whole } from '../text/columns.ts'
-import { formatMoment, formatSecond } from '../text/format-time.ts'
+import { formatMoment } from '../text/format-time.ts'
 import { auditEntryJson, didText, whoText } from '../views/audit-entries.ts'
 import { AuditEntryShape } from '../views/shapes/audit.ts'
 import { accountField, choiceField, cursorField, limitField, momentField, textField } from './input.ts'
@@ -49,7 +49,7 @@ export const listAudit = operation({
       spare('FROM'),
     ]
     const rows = items.map((entry) => [
-      formatSecond(Date.parse(entry.at)),
+      formatMoment(Date.parse(entry.at)),
       whoText(entry),
       didText(entry),
       String(entry.hubId ?? ''),

@@ -13,7 +13,7 @@ export function showTimesIn(zone: string | undefined): void {
 }
 
 /** The machine's is looked up where it is needed: `Intl` takes a third of what a bare Node takes to start. */
-function zoneOfPeople(): string {
+export function zoneOfPeople(): string {
   timeZone ??= Intl.DateTimeFormat().resolvedOptions().timeZone
   return timeZone
 }

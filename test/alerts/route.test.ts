@@ -1,8 +1,10 @@
 import fc from 'fast-check'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import type { Alert } from '../../src/alerts/alert.ts'
+import { digestMoments } from '../../src/alerts/digest-schedule.ts'
 import { endOfQuietTime, type QuietHours, type Route, receiversOf } from '../../src/alerts/route.ts'
 import { quietUntil } from '../../src/alerts/sending/hold.ts'
+import { showTimesIn } from '../../src/text/format-time.ts'
 import { WEEKDAYS } from '../../src/text/wall-clock.ts'
 import { anAlert } from './an-alert.ts'
 
@@ -13,6 +15,14 @@ function until(now: string, ...hours: QuietHours[]): string | undefined {
   const end = endOfQuietTime(hours, at(now))
   return end === undefined ? undefined : new Date(end).toISOString().replace(':00.000Z', 'Z')
 }
+
+test('quiet hours and digests without a zone of their own go by the zone in which people read times', () => {
+  showTimesIn('Asia/Tokyo')
+  onTestFinished(() => showTimesIn(undefined))
+  expect(until('2026-11-21T14:00:00Z', { from: '22:00', to: '07:00' })).toBe('2026-11-21T22:00Z')
+  const { nextAt } = digestMoments({ every: 'day', at: '08:00' }, at('2026-11-21T14:00:00Z'))
+  expect(new Date(nextAt).toISOString()).toBe('2026-11-21T23:00:00.000Z')
+})
 
 describe('quiet hours', () => {
   test.each([
@@ -145,7 +155,7 @@ function minuteByMinute(hours: readonly QuietHours[], now: number): number | und
 const NAMES: readonly string[] = WEEKDAYS
 
 function isQuiet(hours: readonly QuietHours[], now: number): boolean {
-  return hours.some(({ from, to, days = WEEKDAYS, timeZone }) => {
+  return hours.some(({ from, to, days = WEEKDAYS, timeZone = 'UTC' }) => {
     // Another way of asking the clock than the one that is tested; `HH:MM` compares as text.
     const [day = '', shown = ''] = clockOf(timeZone).format(now).toLowerCase().split(/,? /)
     const today = NAMES.indexOf(day)

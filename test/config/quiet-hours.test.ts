@@ -7,9 +7,9 @@ const routes = (...quiet: string[]) =>
 
 const about = (notices: string[]) => notices.filter((notice) => notice.includes('.quiet'))
 
-test('quiet hours are one or a list, every day and UTC unless said otherwise', () => {
+test('quiet hours are one or a list, every day unless said otherwise', () => {
   const one = configOf(routes('{ from: "22:00", to: "07:00" }'))
-  expect(one.routes[0]?.quiet).toEqual([{ from: '22:00', to: '07:00', timeZone: 'UTC' }])
+  expect(one.routes[0]?.quiet).toEqual([{ from: '22:00', to: '07:00' }])
   const two = configOf(
     routes(
       '[{ from: 22:00, to: 07:00 }, { from: 0:0, to: "24:00" }]'
@@ -18,7 +18,7 @@ test('quiet hours are one or a list, every day and UTC unless said otherwise', (
     ),
   )
   expect(two.routes[0]?.quiet).toEqual([
-    { from: '22:00', to: '07:00', timeZone: 'UTC' },
+    { from: '22:00', to: '07:00' },
     { from: '00:00', to: '24:00', days: ['sat'], timeZone: 'Europe/Berlin' },
   ])
   expect(printConfig(two)).toContain('from: 22:00')

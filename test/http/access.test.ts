@@ -6,7 +6,17 @@ import { BEARER, FORM, JSON_BODY, openServer } from './open-server.ts'
 const redis = redisOfFile()
 
 const OPEN = ['/install', '/healthz', '/readyz', '/sign-in', '/assets/plimsoll.css', '/assets/mark.svg']
-const PAGES = ['/', '/accounts', '/accounts/1', '/upcoming', '/alerts', '/changes', '/deliveries', '/no-such-page']
+const PAGES = [
+  '/',
+  '/api',
+  '/accounts',
+  '/accounts/1',
+  '/upcoming',
+  '/alerts',
+  '/changes',
+  '/deliveries',
+  '/no-such-page',
+]
 const READS = ['status', 'accounts', 'accounts/1', 'accounts/1/snapshots', 'alerts', 'silences', 'deliveries'].map(
   (path) => `/api/v1/${path}`,
 )
@@ -81,7 +91,7 @@ describe('with an admin token', () => {
 
   test('the API answers 401 as problem details, unknown addresses and odd methods included', async () => {
     const { ask } = await openServer(redis)
-    const requests = [...READS, '/api', '/api/v1/no-such-thing', '/api?x=1'].map((path) => ['GET', path] as const)
+    const requests = [...READS, '/api/x', '/api/v1/no-such-thing', '/api/x?x=1'].map((path) => ['GET', path] as const)
     for (const [method, path] of [...requests, ...WRITES, TOKEN, ['PUT', '/api/v1/accounts'] as const]) {
       const answer = await ask(method, path)
       expect(answer.status, path).toBe(401)

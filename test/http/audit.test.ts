@@ -62,7 +62,7 @@ describe('reading it', () => {
     await world.deps.audit.note(deed)
     const { words, text } = await world.get('/audit')
     expect(words).toMatch(
-      /\d\d:\d\d:\d\d UTC ann@example.com \(proxy\) silenced alerts 7 s-4k7mp account=7: a migration 192\.0\.2\.1/,
+      /\d\d:\d\d UTC ann@example.com \(proxy\) silenced alerts 7 s-4k7mp account=7: a migration 192\.0\.2\.1/,
     )
     expect(text).toContain('<a href="/accounts/7">')
     const { json } = await world.get('/api/v1/audit')
@@ -254,7 +254,7 @@ describe('what a request is asked to do', () => {
       ['/accounts/7/refresh', ''],
       ['/accounts/7/contact', 'contact=eve@acme.example.com'],
       ['/accounts/7/uninstall', ''],
-      ['/silences/new', 'match=account%3D7&for=1h&comment=x'],
+      ['/silences/new', 'name=account&value=7&for=1h&comment=x'],
       ['/silences/end', 'id=s-1'],
       ['/deliveries/replay', 'since=30d'],
       ['/deliveries/test', 'name=ops-hook'],

@@ -148,18 +148,6 @@ describe('a second visit while the code is exchanged', () => {
   })
 })
 
-test.each([
-  ['sec-purpose', 'prefetch'],
-  ['sec-purpose', 'prefetch;prerender'],
-  ['purpose', 'prefetch'],
-])('a browser that reads ahead (%s: %s) redeems nothing; the visit does', async (name, value) => {
-  const { ask, beginInstall, provider } = await openServer(redis)
-  const path = `/oauth/callback?code=${CODE}&state=${await beginInstall()}`
-  const { status, headers } = await ask('GET', path, { [name]: value })
-  expect([status, headers['cache-control'], provider.codes]).toEqual([503, 'no-store', []])
-  expect((await ask('GET', path)).status).toBe(200)
-})
-
 test.each(['', '&state=forged', 'good'])(
   'a refusal with the state "%s" is a page of its own without its code, and a way back',
   async (given) => {
@@ -380,46 +368,6 @@ test('while the provider wants no calls the page waits, and the same address wor
   door.closedUntil = undefined
   expect((await ask('GET', path)).status).toBe(200)
   expect(provider.codes).toEqual([CODE])
-})
-
-describe('codes that the provider refuses', () => {
-  const refused = { class: 'rejected' as const, code: 'BAD_AUTH_CODE', message: 'no such code', status: 400 }
-
-  async function open() {
-    const opened = await openServer(redis)
-    opened.provider.tokenFailure = refused
-    const come = async (forwardedFor?: string) => {
-      const headers: Record<string, string> = forwardedFor === undefined ? {} : { 'x-forwarded-for': forwardedFor }
-      return opened.ask('GET', `/oauth/callback?code=${CODE}&state=${await opened.beginInstall()}`, headers)
-    }
-    return { ...opened, come }
-  }
-
-  test('are ten a minute from one address; all others come through', async () => {
-    const { come, provider, clock } = await open()
-    for (let n = 0; n < 10; n++) expect((await come()).status).toBe(422)
-    const { status, headers, text } = await come()
-    expect([status, headers['retry-after'], text.includes('from your network failed')]).toEqual([429, '60', true])
-    expect(provider.codes).toHaveLength(10)
-    // What the client itself wrote stands before what the proxy added.
-    for (let n = 0; n < 10; n++) expect((await come(`198.51.100.${n}, 203.0.113.7`)).status).toBe(422)
-    expect((await come('203.0.113.7')).status).toBe(429)
-    provider.tokenFailure = undefined
-    expect((await come('203.0.113.8')).status).toBe(200)
-    expect((await come('203.0.113.7')).status).toBe(429)
-    clock.move(60_000)
-    expect((await come()).status).toBe(200)
-  })
-
-  test('are counted only where it is the code that was refused', async () => {
-    const { come, provider } = await open()
-    for (const kind of ['transient', 'parked'] as const) {
-      provider.tokenFailure = { ...refused, class: kind }
-      for (let n = 0; n < 11; n++) expect((await come()).status).toBe(503)
-    }
-    provider.tokenFailure = undefined
-    for (let n = 0; n < 11; n++) expect((await come()).status).toBe(200)
-  })
 })
 
 test('an install that fails is a line of the log with its address and why, and counted by outcome', async () => {

@@ -145,7 +145,7 @@ test('a page names the silences in force, and that of alerts marks what they mea
 test('the form has a start, from which a length counts, and says when its account is unknown', async () => {
   const { signedIn, silences, clock } = await withAlerts()
   const { send } = await signedIn()
-  const fields = 'match=account%3D77&comment=x&for=1h&startsAt=2026-11-21T12:00'
+  const fields = 'name=account&value=77&comment=x&for=1h&startsAt=2026-11-21T12:00'
   const { headers } = await send('/silences/new', `${fields}&do=silence`)
   expect(headers.location).toBe('/silences?done=silenced-unknown')
   const [made] = await silences.current(clock.now())
@@ -153,7 +153,7 @@ test('the form has a start, from which a length counts, and says when its accoun
   expect(await silences.active(clock.now())).toEqual([])
   const late = await send(
     '/silences/new',
-    'match=account%3D1&comment=x&for=until&startsAt=2026-11-22T12:00&endsAt=2026-11-21T12:00',
+    'name=account&value=1&comment=x&for=until&startsAt=2026-11-22T12:00&endsAt=2026-11-21T12:00',
   )
   expect(late.text).toContain('must be before the end')
 })

@@ -56,7 +56,7 @@ test('pages share a verdict for some seconds, until an operator changes somethin
 test('a page that a form has led to, and that can not be asked for again, keeps its verdict as it is', async () => {
   const { signedIn } = await openServer(redis)
   const { send } = await signedIn()
-  const { status, text } = await send('/silences/new', 'match=level%3Dhigh')
+  const { status, text } = await send('/silences/new', 'name=level&value=high')
   expect(status).toBe(400)
   expect(lineOf(text)?.[1]).toBe('')
 })
@@ -65,7 +65,7 @@ test('without Redis the pages that need none are shown, and say so', async () =>
   const { get, logs } = await openServer(redis, {
     registry: { countByState: () => Promise.reject(new Error('Connection is closed.')) } as never,
   })
-  const { status, text } = await get('/silences/new')
+  const { status, text } = await get('/api')
   expect(status).toBe(200)
   expect(lineOf(text)).toEqual([
     'critical',
@@ -79,7 +79,7 @@ test('what can not be read takes no page away', async () => {
   const { get, logs } = await openServer(redis, {
     registry: { countByState: () => Promise.reject(new Error('no such state')) } as never,
   })
-  const { status, text } = await get('/silences/new')
+  const { status, text } = await get('/api')
   expect(status).toBe(200)
   expect(lineOf(text)?.[2]).toBe('Critical: the state of Plimsoll could not be read: the log has the cause')
   expect(logs.lines().filter(({ code }) => code === 'http.error')).toHaveLength(1)

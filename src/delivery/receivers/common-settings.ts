@@ -9,7 +9,7 @@ export const digest = () =>
       every: z.enum(['day', 'week']).prefault('day').describe('How often.'),
       at: timeOfDay().prefault('08:00').describe('When, by the clock in `timeZone`.'),
       on: weekday().exactOptional().describe('The day of a weekly one. Default: mon.'),
-      timeZone: timeZone().prefault('UTC').describe('Name of a time zone: Europe/Berlin.'),
+      timeZone: timeZone().exactOptional().describe('Like Europe/Berlin. Default: http.timeZone.'),
     }),
     ({ every, on }, report) => {
       if (on !== undefined && every !== 'week') report(['on'], 'has a meaning only with every: week')

@@ -59,7 +59,7 @@ export function areaOf({ route, method, address, scope }: Requested, openMetrics
 }
 
 export function isApi(address: string): boolean {
-  return /^\/api([/?]|$)/.test(address)
+  return address.startsWith('/api/')
 }
 
 /** By the route where there is one: an address may be written with escapes, or in full, and mean the same. */

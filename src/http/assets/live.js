@@ -5,18 +5,6 @@
   const PATIENCE_MS = 8_000
   const NAME = 'data-live'
 
-  /** `/` is a way into the search, wherever no one types. */
-  document.addEventListener('keydown', (event) => {
-    const isTyped =
-      event.target instanceof Element && event.target.closest('input, select, textarea, [contenteditable]')
-    if (event.key !== '/' || event.ctrlKey || event.metaKey || event.altKey || isTyped) return
-    const field = document.querySelector('[role=search] input:not([type=hidden])')
-    if (field === null) return
-    event.preventDefault()
-    field.focus()
-    field.select()
-  })
-
   /** A button copies the field, or the link, that it names; both work without it. Live parts change their buttons: one listener for all. */
   document.addEventListener('click', async ({ target }) => {
     const button = target.closest('button[data-copy]')
@@ -25,6 +13,45 @@
     field.select?.()
     await navigator.clipboard.writeText(field.value ?? field.href).catch(() => document.execCommand('copy'))
     button.textContent = 'Copied'
+  })
+
+  const DAY = { day: 'numeric', month: 'short' }
+  const TIME = { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' }
+
+  /** Times in the reader's zone: short, and in full on pointing at them. A title is there where the text is a distance. */
+  function showTimes(page) {
+    const today = new Date().toDateString()
+    for (const time of page.querySelectorAll('time[datetime]')) {
+      const at = new Date(time.dateTime)
+      if (!time.title) {
+        const isOld = Math.abs(Date.now() - at) > 300 * 86_400_000
+        const format = isOld ? { ...DAY, year: 'numeric' } : at.toDateString() === today ? TIME : { ...DAY, ...TIME }
+        time.textContent = at.toLocaleString('en-GB', format)
+      }
+      time.title = at.toLocaleString('sv-SE', { timeZoneName: 'short' })
+    }
+    const zone = page.querySelector('[data-zone]')
+    if (zone !== null) zone.textContent = `Times are in ${Intl.DateTimeFormat().resolvedOptions().timeZone}`
+  }
+  showTimes(document)
+
+  async function pageIn(answer) {
+    const page = new DOMParser().parseFromString(await answer.text(), 'text/html')
+    showTimes(page)
+    return page
+  }
+
+  /** A form that is checked as it is filled in: its server counts what it matches. */
+  document.addEventListener('change', async ({ target }) => {
+    const form = target.closest('form[data-check]')
+    if (form === null) return
+    if (target.name === 'name')
+      target.closest('div').querySelector('[name=value]').setAttribute('list', `values-${target.value}`)
+    const body = new URLSearchParams(new FormData(form))
+    body.set('do', 'check')
+    const answer = await fetch(form.action, { method: 'POST', body }).catch(() => undefined)
+    const next = answer?.ok && (await pageIn(answer)).querySelector('[data-checked]')
+    if (next) form.querySelector('[data-checked]').textContent = next.textContent
   })
 
   const regions = [...document.querySelectorAll(`[${NAME}]`)]
@@ -53,7 +80,7 @@
     const answer = await fetch(location.href, { signal: AbortSignal.timeout(PATIENCE_MS) })
     // A page to sign in at is another page.
     if (!answer.ok || answer.redirected) throw new Error(String(answer.status))
-    return new DOMParser().parseFromString(await answer.text(), 'text/html')
+    return pageIn(answer)
   }
 
   function show(fresh) {

@@ -37,9 +37,10 @@ export function serveAcknowledgeLinks(app: FastifyInstance, deps: WebDeps): void
       return send(reply, await answer(deps, request, link))
     } catch (error) {
       const { status } = asProblem(error, deps)
-      const inVain = IN_VAIN[status]?.(link.query)
-      if (inVain === undefined) throw error
-      return send(reply, { status, ...inVain })
+      const [title, text] = IN_VAIN[status] ?? []
+      if (title === undefined) throw error
+      const body = html`<p>${text}</p>\n<p><a href="?${link.query}">Check it again</a></p>`
+      return send(reply, { status, title, body })
     }
   }
   app.get(ACKNOWLEDGE_PATH, answerBy(ask))
@@ -97,16 +98,9 @@ function alertOf({ hubId, alertId }: GoodLink): { id: string; hubId: string | un
 }
 
 /** Why a good link does nothing. */
-const IN_VAIN: Readonly<Record<number, (query: string) => Omit<Answer, 'status'>>> = {
-  404: () => ({
-    title: 'This alert is not open any more',
-    body: html`<p>It was resolved, so there is nothing to acknowledge. If it opens again, you get a new message.</p>`,
-  }),
-  409: (query) => ({
-    title: 'This alert got worse meanwhile',
-    body: html`<p>It is not acknowledged: it is at a higher level than the one you were shown.</p>
-<p><a href="?${query}">Check it again</a></p>`,
-  }),
+const IN_VAIN: Readonly<Record<number, readonly [title: string, text: string]>> = {
+  404: ['This alert is not open any more', 'It was resolved. If it opens again, you get a new message.'],
+  409: ['This alert got worse meanwhile', 'It is not acknowledged: its level is higher than the one that you saw.'],
 }
 
 const BAD_LINKS: Readonly<Record<'expired' | 'forged', Answer>> = {

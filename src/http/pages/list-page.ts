@@ -29,8 +29,6 @@ export interface ListPage<I extends z.ZodObject = z.ZodObject, V = unknown> {
   without?: readonly string[]
   /** For readers who may change something, above the list. */
   above?: Html
-  /** How to see all of a list that is cut. */
-  allOf?(value: V): Readonly<Record<string, string>> | undefined
   /** The same for each row of its first table. */
   toDo?(value: V, token: string): readonly Html[]
 }
@@ -42,16 +40,15 @@ export function listPage<I extends z.ZodObject, V>(page: ListPage<I, V>): ListPa
 
 /** A list as a page, made of its operation: the fields as a form, its table, the way to the next page. */
 export async function showList(page: ListPage, deps: WebDeps, request: FastifyRequest): Promise<OperatorPage> {
-  const { operation, at, path, title, above, allOf, toDo } = page
+  const { operation, at, path, title, above, toDo } = page
   const asked = request.query as Query
   const { value, call } = await runForPage(operation, deps, { limit: A_PAGE, ...page.defaults, ...asked }, request)
-  const { next } = (value ?? {}) as { next?: string }
+  const { next, leftOut = 0 } = (value ?? {}) as { next?: string; leftOut?: number }
   const notes = operation.notes?.(value) ?? []
   const parts = operation.table?.(value, call) ?? []
   const token = tokenOfWriter(request)
   const forms = token === undefined ? undefined : toDo?.(value, token)
   const first = parts.findIndex(isTable)
-  const all = allOf?.(value)
   const body = html`${token === undefined ? undefined : above}
 ${searchForm(page, asked)}
 <div data-live="list">
@@ -61,7 +58,7 @@ ${parts.map((part, n) => {
   const isAll = parts.length === 1
   return htmlOf(title, part, { isAll, forms: n === first ? forms : undefined, without: page.without })
 })}
-${all === undefined ? undefined : html`<p><a href="${withQuery(path, { ...asked, ...all })}">Show all</a></p>`}
+${leftOut === 0 ? undefined : html`<p><a href="${withQuery(path, { ...asked, limit: '500' })}">Show all</a></p>`}
 </div>
 ${pager(path, asked, next)}`
   return { at, title, body }
@@ -153,21 +150,11 @@ export function htmlOf(caption: string, part: Shown, { isAll, forms, without }: 
   )
 }
 
-const MOST_COLUMNS = 9
-
-/** The columns that a page has room for: without the last spare ones, and the id of an account beside its domain. */
-function shownColumns(
-  columns: readonly Column[],
-  without: readonly string[] = [],
-): { column: Column; place: number }[] {
+/** The columns of a page: without those for the command line, and without the id of an account beside its domain. */
+function shownColumns(columns: readonly Column[], without: readonly string[] = []) {
   const titles = columns.map((column) => known(column).title)
   const left = [...without, ...(titles.includes('DOMAIN') ? ['HUB ID'] : [])]
-  const placed = columns
-    .map((column, place) => ({ column, place }))
-    .filter(({ place }) => !left.includes(titles[place] ?? ''))
-  const spare = placed.filter(({ column }) => known(column).isSpare === true)
-  const most = Math.max(0, spare.length - Math.max(0, placed.length - MOST_COLUMNS))
-  return placed.filter((one) => !spare.slice(most).includes(one))
+  return columns.map((column, place) => ({ column, place })).filter(({ place }) => !left.includes(titles[place] ?? ''))
 }
 
 /** `FIRST FAILURE` as a page has it: `First failure`. */

@@ -17,7 +17,6 @@ export const LISTS: readonly ListPage[] = [
     path: '/changes',
     title: 'Changes',
     defaults: { since: '24h', limit: '10' },
-    allOf: ({ leftOut }) => (leftOut > 0 ? { limit: '500' } : undefined),
   }),
   listPage({ operation: listAudit, at: '/audit', path: '/audit', title: 'Audit', defaults: { since: '7d' } }),
   listPage({

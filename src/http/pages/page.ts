@@ -1,10 +1,13 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import packageJson from '../../../package.json' with { type: 'json' }
 import type { FleetVerdict } from '../../checks/verdict.ts'
+import { zoneName } from '../../text/format-time.ts'
 import { type Html, html } from '../../text/html.ts'
 import { formTokenField } from '../access/forms.ts'
 import { BRAND_LOGO, BRAND_STYLE, type Brand } from '../brand.ts'
 import type { WebDeps } from '../web-deps.ts'
 import { doneNote, NOTE_SHOWN } from './parts/forms.ts'
+import { markTimes } from './parts/times.ts'
 import { type VerdictReader, verdictLine } from './verdict-line.ts'
 
 export interface PageContent {
@@ -20,34 +23,17 @@ export interface PageContent {
   noIndex?: boolean
 }
 
-/** A page for one thing: no menu, a narrow column. */
-export function plainPage(content: PageContent): Html {
-  return frame(
-    content,
-    'plain',
-    html`<main>
-${mark()}
-<h1>${content.title}</h1>
-${content.body}
-</main>`,
-  )
-}
-
-/** A plain page with the name, the logo and the color of the app in place of Plimsoll's. */
-export function customerPage(brand: Brand, content: PageContent): Html {
-  const { name, logo } = brand
+/** A page for one thing, in a narrow column without a menu. Of a brand: with its name, logo and color in place of ours. */
+export function plainPage(content: PageContent, brand?: Brand): Html {
+  const { name, logo } = brand ?? {}
   const title = name === undefined ? undefined : html`<p><b>${name}</b></p>`
   const head = logo === undefined ? title : html`<img class="logo" src="${BRAND_LOGO}" alt="${name ?? 'Logo'}">`
-  return frame(
-    content,
-    'plain',
-    html`<main>
-${head}
+  const body = html`<main>
+${brand === undefined ? mark() : head}
 <h1>${content.title}</h1>
 ${content.body}
-</main>`,
-    brand,
-  )
+</main>`
+  return frame(content, 'plain', body, brand)
 }
 
 const MENU = [
@@ -81,6 +67,7 @@ export async function showOperatorPage(
   request: FastifyRequest,
   reply: FastifyReply,
   page: OperatorPage,
+  now: number,
 ): Promise<FastifyReply> {
   const verdict = page.verdict ?? (await verdicts.read())
   const links = MENU.filter(([path]) => path !== '/audit' || request.mayAudit).map(
@@ -97,8 +84,9 @@ ${verdictLine(verdict, request.method === 'GET')}
 <main id="content" tabindex="-1">
 <h1>${page.title}</h1>
 ${note}${page.body}
-</main>`
-  return sendPage(reply, page.status ?? 200, frame(page, 'wide', body))
+</main>
+<footer>Plimsoll ${packageJson.version} · <a href="/api">Documentation and API</a> · <span data-zone>Times are in ${zoneName(now)}</span></footer>`
+  return sendPage(reply, page.status ?? 200, markTimes(frame(page, 'wide', body).toString()))
 }
 
 function frame(content: PageContent, width: 'plain' | 'wide', body: Html, brand: Brand = { name: 'Plimsoll' }): Html {
@@ -131,6 +119,6 @@ function mark(): Html {
   return html`<svg class="mark" viewBox="0 0 32 32" aria-hidden="true"><circle cx="16" cy="16" r="9"/><path d="M1 16h30"/></svg>`
 }
 
-export function sendPage(reply: FastifyReply, status: number, page: Html): FastifyReply {
+export function sendPage(reply: FastifyReply, status: number, page: Html | string): FastifyReply {
   return reply.code(status).type('text/html; charset=utf-8').send(page.toString())
 }

@@ -1,4 +1,4 @@
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { pollAccount, refreshAccount, uninstallAccount } from '../../operations/accounts.ts'
 import { replayDeliveries } from '../../operations/deliveries.ts'
 import { testReceiver } from '../../operations/receivers.ts'
@@ -16,11 +16,12 @@ import { acknowledgeByForm, showAlertPage, unacknowledgeByForm } from './alerts/
 import { showAlerts } from './alerts/alerts-page.ts'
 import { actOnSelected } from './alerts/selection.ts'
 import { showSilenceForm, silenceByForm } from './alerts/silence-form.ts'
+import { showApi } from './api-page.ts'
 import { showFleet } from './fleet/fleet-page.ts'
 import { showList } from './list-page.ts'
 import { LISTS } from './lists.ts'
 import { notDone, operationForm } from './operation-form.ts'
-import { type DoForm, type ShowPage, showOperatorPage } from './page.ts'
+import { type DoForm, type OperatorPage, type ShowPage, showOperatorPage } from './page.ts'
 import { noteOnce } from './parts/forms.ts'
 import { verdictReader } from './verdict-line.ts'
 
@@ -34,6 +35,7 @@ const PAGES: Readonly<Record<string, ShowPage>> = {
   '/alerts': showAlerts,
   '/alerts/:id': showAlertPage,
   '/silences/new': showSilenceForm,
+  '/api': showApi,
 }
 
 /** Forms of the pages: the same actions as in the API and on the command line. */
@@ -52,18 +54,20 @@ const FORMS: Readonly<Record<string, DoForm>> = {
   ),
   '/deliveries/replay': operationForm(
     replayDeliveries,
-    ({ replayed }) => `/deliveries?done=replayed&count=${replayed}`,
+    ({ replayed }) => `/deliveries?done=${replayed === 0 ? 'nothing-replayed' : 'replayed'}`,
   ),
   '/deliveries/test': operationForm(testReceiver, () => '/deliveries?done=tested'),
 }
 
 export function servePages(app: FastifyInstance, deps: WebDeps): void {
   const verdicts = verdictReader(deps)
+  const show = (request: FastifyRequest, reply: FastifyReply, page: OperatorPage) =>
+    showOperatorPage(verdicts, request, reply, page, deps.clock.now())
   const lists = LISTS.map((list): [string, ShowPage] => [list.path, (...asked) => showList(list, ...asked)])
-  for (const [path, show] of [...Object.entries(PAGES), ...lists]) {
+  for (const [path, read] of [...Object.entries(PAGES), ...lists]) {
     app.get(path, async (request, reply) => {
-      const page = await show(deps, request)
-      return typeof page === 'string' ? reply.redirect(page, 302) : showOperatorPage(verdicts, request, reply, page)
+      const page = await read(deps, request)
+      return typeof page === 'string' ? reply.redirect(page, 302) : show(request, reply, page)
     })
   }
   app.register((scope, _options, done) => {
@@ -78,7 +82,7 @@ export function servePages(app: FastifyInstance, deps: WebDeps): void {
         })
         verdicts.forget()
         // Back to a page of ours, which shows the outcome.
-        if (typeof done !== 'string') return showOperatorPage(verdicts, request, reply, done)
+        if (typeof done !== 'string') return show(request, reply, done)
         return reply.header('set-cookie', noteOnce(done)).redirect(done, 303)
       })
     }

@@ -110,7 +110,7 @@ export function signInPage(next: string, complaint?: string): Html {
 <label>Admin token <input type="password" name="token" required autofocus autocomplete="current-password"></label>
 <div class="row"><button>Sign in</button></div>
 </form>
-<p class="soft">It is <code>http.adminToken</code> in the configuration of this server; where that names none, it is in the file <code>admin-token</code> in the server's data folder. One with the scope <code>read</code> from <code>plimsoll admin-tokens add</code> does, too.</p>`,
+<p class="soft">Find it in <code>config/.plimsoll/admin-token</code>, or run <code>plimsoll admin-tokens add NAME</code>.</p>`,
   })
 }
 

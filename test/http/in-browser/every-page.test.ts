@@ -44,7 +44,7 @@ beforeAll(async () => {
     alerts: '/alerts',
     'alerts none': '/alerts?level=critical&account=nobody',
     alert: (await story.getAttribute('href')) ?? '',
-    silence: '/silences/new?match=account%3D1001+level%3Dcritical',
+    silence: '/silences/new?name=account&value=1001&name=level&value=critical',
     silences: '/silences',
     'alert log': '/alerts/log',
     upcoming: '/upcoming',
@@ -87,7 +87,7 @@ test.each(looks)('every page is sound on a $device, $colorScheme', async (look) 
 
 test('what a form complains about is read out with its field', async () => {
   for (const look of looks) {
-    const { page } = await pages.visit('/silences/new?match=level%3Dhigh', look)
+    const { page } = await pages.visit('/silences/new?name=level&value=high', look)
     await page.getByRole('textbox', { name: 'Why' }).fill('a planned import')
     await page.getByRole('button', { name: 'Silence', exact: true }).click()
     await page.getByText('no level is "high"').waitFor()

@@ -1,10 +1,13 @@
 import type { FastifyRequest } from 'fastify'
 import * as z from 'zod'
-import { MATCHER_NAMES, parseMatchers } from '../../../alerts/silence.ts'
+import { checkMatcher, MATCHER_NAMES } from '../../../alerts/silence.ts'
+import { METRICS } from '../../../limits/reports/all-reports.ts'
+import { ALERT_LEVELS } from '../../../operations/searches.ts'
 import { makeSilence } from '../../../operations/silences.ts'
 import { countOf } from '../../../text/format-number.ts'
 import { zoneName } from '../../../text/format-time.ts'
 import { type Html, html } from '../../../text/html.ts'
+import { OPEN_KINDS } from '../../../views/find-alerts.ts'
 import { countCovered } from '../../../views/silenced.ts'
 import { formTokenField } from '../../access/forms.ts'
 import { asProblem } from '../../answer-error.ts'
@@ -12,6 +15,7 @@ import { Problem } from '../../problem.ts'
 import { runForPage } from '../../run-for-page.ts'
 import type { WebDeps } from '../../web-deps.ts'
 import type { OperatorPage } from '../page.ts'
+import { select } from '../parts/forms.ts'
 
 /** How long a silence may be made for with one click. */
 export const SILENCE_LENGTHS = { '1h': '1 hour', '4h': '4 hours', '24h': '24 hours', '7d': '7 days' } as const
@@ -20,7 +24,15 @@ const OWN_END = 'until'
 
 /** The fields as they were sent, or as a link fills them in: a missing one is empty. */
 const text = z.string().max(2_000).catch('')
-const FORM = z.object({ match: text, startsAt: text, for: text, endsAt: text, comment: text, do: text })
+const texts = z
+  .preprocess((given) => (Array.isArray(given) ? given : [given]), z.array(z.string().max(2_000)).max(100))
+  .catch([])
+const FORM = z
+  .object({ name: texts, value: texts, startsAt: text, for: text, endsAt: text, comment: text, do: text })
+  .transform(({ name, value, ...form }) => ({
+    ...form,
+    rows: name.map((one, n) => ({ name: one, value: value[n] ?? '' })),
+  }))
 type Form = z.output<typeof FORM>
 
 /** A new silence, filled in by the address that leads here. */
@@ -31,87 +43,121 @@ export async function showSilenceForm(deps: WebDeps, request: FastifyRequest): P
 }
 
 export async function silenceByForm(deps: WebDeps, request: FastifyRequest): Promise<string | OperatorPage> {
-  const form = FORM.parse(request.body ?? {})
-  if (form.do === 'preview') return formPage(deps, request, form)
-  const { match, startsAt, comment } = form
+  const { rows, ...form } = FORM.parse(request.body ?? {})
+  const filled = { ...form, rows: rows.filter(({ value }) => value.trim() !== '') }
+  if (form.do === 'add') return formPage(deps, request, { ...form, rows: [...filled.rows, EMPTY] })
+  if (form.do === 'check') return formPage(deps, request, { ...form, rows })
+  const [, removed] = /^remove-(\d+)$/.exec(form.do) ?? []
+  if (removed !== undefined) return formPage(deps, request, { ...form, rows: rows.toSpliced(Number(removed), 1) })
+  const { startsAt, comment } = form
   const end = form.for === OWN_END ? { endsAt: form.endsAt } : { for: form.for }
   try {
-    const { value } = await runForPage(makeSilence, deps, { match, startsAt, comment, ...end }, request)
+    const { value } = await runForPage(makeSilence, deps, { matchers: filled.rows, startsAt, comment, ...end }, request)
     return `/silences?done=${value.unknown.length === 0 ? 'silenced' : 'silenced-unknown'}`
   } catch (error) {
     const { status, faults } = asProblem(error, deps)
     if (status !== 400) throw error
     const named = Object.fromEntries(faults.map(({ parameter, detail }) => [parameter, detail]))
-    return { ...(await formPage(deps, request, form, named)), status }
+    return { ...(await formPage(deps, request, filled, named)), status }
   }
 }
 
+const EMPTY = { name: 'account', value: '' }
+
 /** The operation's words by the fields that they are about. */
-type Faults = Readonly<Record<string, string>>
+type Faults = Readonly<Record<string, string | undefined>>
 
 async function formPage(
   deps: WebDeps,
-  { formToken: token }: FastifyRequest,
+  request: FastifyRequest,
   form: Form,
-  faults?: Faults,
+  faults: Faults = {},
 ): Promise<OperatorPage> {
-  const body =
-    faults === undefined
-      ? html`${silenceForm(deps, form, token, {}, await coveredText(deps, form))}`
-      : html`<p class="verdict critical">Not silenced yet: correct the fields with a message.</p>
-${silenceForm(deps, form, token, faults)}`
-  return { at: '/alerts', title: 'New silence', body }
-}
-
-/** How many open alerts a form covers as it is filled in, or why that is not known. */
-async function coveredText(deps: WebDeps, { match }: Form): Promise<string | undefined> {
-  const parsed = parseMatchers(match, deps.silences.tagNames)
-  if (!parsed.ok) return parsed.fault
-  const { matchers } = parsed
-  if (matchers.length === 0) return undefined
-  const draft = deps.silences.withCarriers([{ id: '', matchers, author: '', comment: '', createdAt: 0, endsAt: 0 }])
-  const count = (await countCovered(deps, draft)).get('') ?? 0
-  return `It covers ${count === 0 ? 'no open alerts' : countOf(count, 'open alert')}.`
-}
-
-function silenceForm({ silences, clock }: WebDeps, form: Form, token: string, faults: Faults, covered?: string): Html {
-  const zone = zoneName(clock.now())
-  const names = MATCHER_NAMES.filter((name) => name !== 'tag' || silences.tagNames.length > 0)
-  const { match, startsAt, endsAt = faults.for, comment } = faults
-  return html`<form method="post" action="/silences/new" class="form" id="silence">
-${formTokenField(token)}
+  const zone = zoneName(deps.clock.now())
+  const { startsAt, endsAt = faults.for } = faults
+  const isRefused = Object.keys(faults).length > 0
+  const body = html`${!isRefused ? undefined : html`<p class="verdict critical">Not silenced yet: correct the fields with a message.</p>`}
+<form method="post" action="/silences/new" class="form" data-check>
+${formTokenField(request.formToken)}
+<button name="do" value="check" class="unseen" tabindex="-1" aria-hidden="true" formnovalidate>Check</button>
 <fieldset>
-<legend>What</legend>
-<label>Alerts that match <input name="match" value="${form.match}" maxlength="2000" autocomplete="off" placeholder="account=1234567 level=warning"${invalid('match', match)}></label>
-${faultText('match', match)}
-<p class="soft">${names.map((name, n) => html`${n === 0 ? '' : ', '}<code>${name}</code>`)}: several of one name mean any of them, different names all; <code>*</code> matches any characters.</p>
-${covered === undefined ? undefined : html`<p role="status">${covered}</p>`}
+<legend>Which alerts</legend>
+${(form.rows.length === 0 ? [EMPTY] : form.rows).map(
+  (row, n) => html`<div class="search">${select({ name: 'name', label: 'Field', of: FIELDS }, row.name)}
+<label>Value <input name="value" value="${row.value}" maxlength="200" autocomplete="off" list="values-${row.name}"${invalid(`matchers.${n}`, faults)}></label>
+<button name="do" value="remove-${n}" class="second" formnovalidate>Remove<span class="unseen"> row ${n + 1}</span></button></div>
+${faultText(`matchers.${n}`, faults)}`,
+)}
+${faultText('matchers', faults)}
+${Object.entries(await choicesOf(deps)).map(([name, values]) => html`<datalist id="values-${name}">${values.map((value) => html`<option value="${value}">`)}</datalist>`)}
+<div class="row"><button name="do" value="add" class="second" formnovalidate>Add a row</button> <b role="status" data-checked>${isRefused ? '' : await coveredText(deps, form)}</b></div>
+<p class="soft">An alert must match each field. Of several rows with one field it must match one. <code>*</code> means any text.</p>
 </fieldset>
 <fieldset>
-<legend>From when, for how long</legend>
-<label>Starts (${zone}; empty: now) <input type="datetime-local" name="startsAt" value="${form.startsAt}"${invalid('startsAt', startsAt)}></label>
-${faultText('startsAt', startsAt)}
+<legend>How long</legend>
 <div class="row">
 ${Object.entries(SILENCE_LENGTHS).map(([length, words]) => lengthChoice(length, words, form.for))}
 <span class="row">${lengthChoice(OWN_END, `until (${zone})`, form.for)}
-<label><span class="unseen">Until, ${zone}</span><input type="datetime-local" name="endsAt" value="${form.endsAt}"${invalid('endsAt', endsAt)}></label></span>
+<label><span class="unseen">Until, ${zone}</span><input type="datetime-local" name="endsAt" value="${form.endsAt}"${invalid('endsAt', faults, endsAt)}></label></span>
 </div>
-${faultText('endsAt', endsAt)}
+${faultText('endsAt', faults, endsAt)}
+<details${form.startsAt === '' && startsAt === undefined ? undefined : html` open`}><summary>Start later</summary>
+<label>Starts (${zone}; empty: now) <input type="datetime-local" name="startsAt" value="${form.startsAt}"${invalid('startsAt', faults)}></label>
+${faultText('startsAt', faults)}</details>
 </fieldset>
-<label>Why (required) <input name="comment" required value="${form.comment}" maxlength="500" autocomplete="off"${invalid('comment', comment)}></label>
-${faultText('comment', comment)}
-<div class="row"><button name="do" value="silence">Silence</button><button name="do" value="preview" class="second" formnovalidate>How many alerts?</button></div>
+<label>Why (required) <input name="comment" required value="${form.comment}" maxlength="500" autocomplete="off"${invalid('comment', faults)}></label>
+${faultText('comment', faults)}
+<div class="row"><button name="do" value="silence">Silence</button><button name="do" value="check" class="second" formnovalidate>Check</button></div>
 </form>`
+  return { at: '/alerts', title: 'New silence', body }
+}
+
+const FIELDS = MATCHER_NAMES.map(
+  (name) => [name, name.replace(/[A-Z]/, (letter) => ` ${letter.toLowerCase()}`)] as const,
+)
+
+/** Accounts to choose from at most. */
+const MOST_ACCOUNTS = 200
+
+/** Values that are offered for a field; others may be typed. */
+async function choicesOf({ store, keys, registry, silences, explain }: WebDeps) {
+  const alerting = (await registry.alerting()).slice(0, MOST_ACCOUNTS)
+  const domains = await Promise.all(
+    alerting.map(async (hubId) => (await store.hget(keys.account(hubId).account, 'hubDomain')) || String(hubId)),
+  )
+  const rules = explain.rules.map(({ name }) => name)
+  return {
+    account: domains.sort(),
+    tag: silences.tagNames,
+    rule: rules,
+    kind: OPEN_KINDS,
+    level: ALERT_LEVELS,
+    series: METRICS,
+  }
+}
+
+/** How many open alerts a form covers as it is filled in, or why that is not known. */
+async function coveredText(deps: WebDeps, { rows }: Form): Promise<string> {
+  const checked = rows
+    .filter(({ value }) => value !== '')
+    .map(({ name, value }) => checkMatcher(name, value, deps.silences.tagNames))
+  const fault = checked.find((one) => !one.ok)
+  if (fault !== undefined) return fault.fault
+  const matchers = checked.flatMap((one) => (one.ok ? [one.matcher] : []))
+  if (matchers.length === 0) return 'Choose at least one value.'
+  const draft = deps.silences.withCarriers([{ id: '', matchers, author: '', comment: '', createdAt: 0, endsAt: 0 }])
+  const count = (await countCovered(deps, draft)).get('') ?? 0
+  return `${count === 0 ? 'No open alert matches' : countOf(count, 'open alert matches', 'open alerts match')} now.`
 }
 
 function lengthChoice(value: string, words: string, chosen: string): Html {
   return html`<label><input type="radio" name="for" value="${value}"${value === chosen ? html` checked` : undefined}> ${words}</label>`
 }
 
-function invalid(name: string, fault: string | undefined): Html | undefined {
+function invalid(name: string, faults: Faults, fault = faults[name]): Html | undefined {
   return fault === undefined ? undefined : html` aria-invalid="true" aria-describedby="fault-${name}"`
 }
 
-function faultText(name: string, fault: string | undefined): Html | undefined {
+function faultText(name: string, faults: Faults, fault = faults[name]): Html | undefined {
   return fault === undefined ? undefined : html`<p class="fault" id="fault-${name}" role="alert">${fault}</p>`
 }

@@ -6,8 +6,7 @@ import { cleanText } from '../../../text/clean-text.ts'
 import { countOf } from '../../../text/format-number.ts'
 import { type Html, html } from '../../../text/html.ts'
 
-/** `too-many`: the client has sent too many codes that were refused. */
-export type CallbackOutcome = InstallOutcome | { is: 'too-many'; waitMs: number } | NotTaken
+export type CallbackOutcome = InstallOutcome | NotTaken
 
 type NotTaken = Extract<Flow, { is: 'not-taken' }>
 
@@ -62,8 +61,6 @@ ${again}`,
       return UNSTORED
     case 'not-taken':
       return notTaken(outcome, again)
-    case 'too-many':
-      return tooMany(outcome.waitMs, again)
     case 'failed':
       return failed(outcome.failure, again, subject)
   }
@@ -138,13 +135,6 @@ const UNDER_WAY: InstallAnswer = {
   asksAgain: true,
 }
 
-/** A browser that reads ahead: nothing was redeemed, and a visit does it. */
-export const PREFETCH: InstallAnswer = {
-  status: 503,
-  title: 'Not connected yet',
-  body: html`<p>Your browser loaded this page in advance. <a href="">Open it</a> to connect the account.</p>`,
-}
-
 /** Neither code nor state was used: the same address may be asked again, for as long as the code lives. */
 function waits(ms: number): InstallAnswer {
   const retryAfterSeconds = secondsOf(ms)
@@ -162,17 +152,6 @@ function notTaken({ why }: NotTaken, again: Html): InstallAnswer {
   return why === 'setting'
     ? notConnected(403, "The HubSpot Marketplace can't connect this app. Nothing was stored.", again)
     : notConnected(400, 'The link is not complete. Nothing was stored.', again)
-}
-
-function tooMany(ms: number, again: Html): InstallAnswer {
-  const retryAfterSeconds = secondsOf(ms)
-  return {
-    status: 429,
-    title: 'Too many attempts',
-    body: html`<p>Too many connections from your network failed. Wait ${countOf(retryAfterSeconds, 'second')}, then try again.</p>
-${again}`,
-    retryAfterSeconds,
-  }
 }
 
 function secondsOf(ms: number): number {

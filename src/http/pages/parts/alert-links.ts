@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import type { Alert } from '../../../alerts/alert.ts'
 import type { OpenAlert } from '../../../alerts/open-alerts.ts'
-import { type Matcher, type MatcherName, matchersText } from '../../../alerts/silence.ts'
+import type { Matcher, MatcherName } from '../../../alerts/silence.ts'
 import { type Html, html } from '../../../text/html.ts'
 import { whoOf } from '../../access/who.ts'
 import type { WebDeps } from '../../web-deps.ts'
@@ -27,7 +27,7 @@ export function matchersFor(
 
 /** The form of a silence, filled in. */
 export function newSilencePath(matchers: readonly Matcher[]): string {
-  return `/silences/new?${new URLSearchParams({ match: matchersText(matchers) })}`
+  return `/silences/new?${matchers.map(({ name, value }) => new URLSearchParams({ name, value })).join('&')}`
 }
 
 type SignsLinks = Pick<WebDeps, 'actions'>

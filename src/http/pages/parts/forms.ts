@@ -1,5 +1,4 @@
 import type { FastifyRequest } from 'fastify'
-import { countOf } from '../../../text/format-number.ts'
 import { type Html, html } from '../../../text/html.ts'
 import { cookieOf } from '../../access/session.ts'
 
@@ -55,9 +54,11 @@ const DONE = {
   'contact-set': 'The contact is set.',
   'contact-removed': 'The contact is removed.',
   tested: 'The test message was delivered.',
+  replayed: 'Sent again: the table shows what still waits.',
+  'nothing-replayed': 'Nothing was sent again: nothing waits or was given up, or the receiver is switched off.',
 } as const
 
-const WARNINGS: ReadonlySet<Done> = new Set(['some-worse', 'silenced-unknown', 'nothing-chosen'])
+const WARNINGS: ReadonlySet<Done> = new Set(['some-worse', 'silenced-unknown', 'nothing-chosen', 'nothing-replayed'])
 
 export type Done = keyof typeof DONE
 
@@ -73,18 +74,10 @@ export function noteOnce(path: string): string {
 
 /** `?done=...` of a page that a form just led to; other values show nothing. */
 export function doneNote({ query, headers }: Pick<FastifyRequest, 'query' | 'headers'>): Html | undefined {
-  const { done, count } = (query ?? {}) as Record<string, unknown>
+  const { done } = (query ?? {}) as Record<string, unknown>
   if (done !== cookieOf(headers.cookie, DONE_COOKIE)) return undefined
-  if (done === 'replayed') return replayed(count)
   const known = (Object.keys(DONE) as Done[]).find((one) => one === done)
   return known && note(WARNINGS.has(known) ? 'warning' : 'good', DONE[known])
-}
-
-function replayed(count: unknown): Html | undefined {
-  if (typeof count !== 'string' || !/^\d{1,7}$/.test(count)) return undefined
-  return count === '0'
-    ? note('warning', 'Nothing was sent again: no matching deliveries were given up, or the receiver is switched off.')
-    : note('good', `${countOf(Number(count), 'delivery', 'deliveries')} on the way again.`)
 }
 
 function note(look: 'good' | 'warning', text: string): Html {
