@@ -29,8 +29,8 @@ export function advise(config: Config, now: number): Advice[] {
 }
 
 function* adviseProvider({ provider: { api, scopes, optionalScopes } }: Config, now: number): Iterable<Advice> {
-  const { is, says, fix } = endOf(api, now)
-  if (is !== 'far') yield { path: ['provider', 'api'], message: `${says}: ${fix}` }
+  const { is, message, fix } = endOf(api, now)
+  if (is !== 'far') yield { path: ['provider', 'api'], message: `${message}: ${fix}` }
   if (opensLimits([...scopes, ...optionalScopes])) return
   yield {
     path: ['provider', 'scopes'],

@@ -14,7 +14,7 @@ export function readLogoFile(file: string): Buffer {
   return statSync(file).size > MOST_BYTES ? Buffer.alloc(MOST_BYTES + 1) : readFileSync(file)
 }
 
-/** The logo, or why these bytes are none. What an SVG may hold is no danger: browsers are told to run and load nothing. */
+/** The logo, or why these bytes are no image. An SVG is harmless: its policy forbids browsers to run or load anything. */
 export function logoOf(bytes: Buffer): Logo | string {
   if (bytes.length > MOST_BYTES) return `the file has more than ${MOST_BYTES / 1024} kB`
   const type = PICTURES.find(([, beginning]) => beginning.test(bytes.toString('latin1')))?.[0]

@@ -34,21 +34,21 @@ export function isForeign(source: Source, path: Path): boolean {
   return beginnings(pathInFile(source, path)).some((place) => source.foreign.has(place))
 }
 
-/** A problem at the setting that is in the file: what is wrong with a secret's file is told where that file is named. */
+/** A problem at the setting that is in the file; a problem of a secret's file is reported where that file is named. */
 export function locate(source: Source, path: Path, message: string): ConfigProblem {
   const places = beginnings(pathInFile(source, path))
   const twin = places.map((place) => source.twins.get(place)).find((one) => one !== undefined)
   const name = String(path.findLast((step) => typeof step === 'string'))
   if (twin === undefined) {
     const nearest = places.find((place) => source.values.has(place))
-    const said = message === SECRET_REQUIRED ? `required, here or in a file that ${twinOf(name)} names` : message
-    return { path: places[0] ?? '', ...(nearest !== undefined && source.values.get(nearest)), message: said }
+    const shown = message === SECRET_REQUIRED ? `required, here or in a file that ${twinOf(name)} names` : message
+    return { path: places[0] ?? '', ...(nearest !== undefined && source.values.get(nearest)), message: shown }
   }
   const { place, fault, file } = twin
   const make = /to make one: (.*)$/.exec(message)?.[1]
   const hint = make === undefined ? `write the secret into it, or give ${name} here` : `to make one: ${make} > ${file}`
-  const said = fault === undefined ? `what the file holds: ${message}` : `${fault}; ${hint}`
-  return { path: place, ...source.values.get(place), message: said }
+  const shown = fault === undefined ? `content of the file: ${message}` : `${fault}; ${hint}`
+  return { path: place, ...source.values.get(place), message: shown }
 }
 
 /** A path and those of all that it is part of, the longest first. */

@@ -25,9 +25,9 @@ export function settleNames(source: Source, { path, unknown = [], message }: Iss
 }
 
 function sayUnknown(key: string, known: readonly string[], path: Path): string {
-  const said = unknownName(key, known)
-  const homes = said.includes('did you mean') || path.length > 1 ? [] : groupsWith(key, settings.shape)
-  return homes.length === 0 ? said : `unknown here; did you mean ${homes.join(' or ')}?`
+  const message = unknownName(key, known)
+  const homes = message.includes('did you mean') || path.length > 1 ? [] : groupsWith(key, settings.shape)
+  return homes.length === 0 ? message : `unknown here; did you mean ${homes.join(' or ')}?`
 }
 
 /** Before what is wrong with its value. */
@@ -36,7 +36,7 @@ function reportName(source: Source, path: Path, message: string): void {
   source.problems.unshift({ path: place, ...source.names.get(place), message })
 }
 
-/** Puts the secret that a file holds in its place; where it can't be read, the schema says what belongs there. */
+/** Puts the secret that a file holds in its place; where it can't be read, the schema's message names what is allowed. */
 function readTwin(source: Source, path: Path, { folder, readFile }: FileAccess): void {
   const place = renderPath(path)
   const group = groupAt(source, path.slice(0, -1))

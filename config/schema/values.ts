@@ -38,12 +38,12 @@ export function value<T>({ read, write = (value) => value, json, required = REQU
 }
 
 /** The message of a check, unless the setting is missing altogether. */
-export const says = (allowed: string) => ({
+export const reason = (allowed: string) => ({
   error: (issue: { input?: unknown }) => (issue.input === undefined ? REQUIRED : allowed),
 })
 
 export function plainText(pattern: RegExp = /^[^\p{Cc}]+$/u, allowed = 'must be text on one line') {
-  return z.string(says(allowed)).regex(pattern, allowed)
+  return z.string(reason(allowed)).regex(pattern, allowed)
 }
 
 /** A kind of which one message names all that is allowed. `parse` gives undefined for anything else. */
@@ -197,7 +197,7 @@ export const timeOfDay = () =>
 
 /** The time zone of the clock. */
 export const timeZone = () =>
-  z.string(says('must be the name of a time zone, like Europe/Berlin')).superRefine((name, context) => {
+  z.string(reason('must be the name of a time zone, like Europe/Berlin')).superRefine((name, context) => {
     if (isTimeZone(name)) return
     const near = suggest(name, Intl.supportedValuesOf('timeZone'))
     const hint = near === undefined ? 'use a name like Europe/Berlin' : `did you mean "${near}"?`

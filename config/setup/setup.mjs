@@ -58,7 +58,7 @@ const WITH = {
   '--with-build': { make: build },
 }
 
-/** Root's downloads go through a user who may not write here; apt says so each time. */
+/** Root's downloads go through a user who may not write here; apt warns each time. */
 const AS_WE_ARE = ['-o', 'APT::Sandbox::User=root']
 
 // Node's answer would be a debugger, here or in what runs in this very process.
@@ -212,7 +212,7 @@ function say(text) {
   process.stderr.write(`set-up: ${text}\n`)
 }
 
-function stop(missing, wayOut) {
-  process.stderr.write(`set-up: ${missing}.\n        To get it: ${wayOut}\n`)
+function stop(missing, hint) {
+  process.stderr.write(`set-up: ${missing}.\n        To get it: ${hint}\n`)
   process.exit(1)
 }

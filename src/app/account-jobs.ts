@@ -149,7 +149,7 @@ async function refreshUnlessPlanned(
   return isNew ? { is: 'refreshed', account } : judged(outcome, account)
 }
 
-function wayOut({ hubId, state }: Account): string {
+function hintFor({ hubId, state }: Account): string {
   return state === 'reauthorize'
     ? `connect it again: plimsoll accounts reconnect-link ${hubId}`
     : `the next one is planned: see plimsoll accounts show ${hubId}`
@@ -163,7 +163,7 @@ function judged(outcome: RefreshOutcome, account: Account): RefreshedNow {
     case 'fresh':
       return {
         is: 'planned',
-        why: `its last refresh failed (${account.refreshFailure?.reason ?? 'no reason is known'}); ${wayOut(account)}`,
+        why: `its last refresh failed (${account.refreshFailure?.reason ?? 'no reason is known'}); ${hintFor(account)}`,
       }
     case 'held':
       return { is: 'held', why: 'another process works on it: try again in a moment' }

@@ -6,9 +6,9 @@ export const endDate: Check = {
   name: 'end-date',
   of: 'fleet',
   judge({ now, bounds: { api } }) {
-    const { is, says, fix } = endOf(api, now)
+    const { is, message, fix } = endOf(api, now)
     if (is === 'far') return []
     const trouble = is === 'over' ? critical : warning
-    return [{ ...trouble('Change provider.api', says, NOWHERE), fix }]
+    return [{ ...trouble('Change provider.api', message, NOWHERE), fix }]
   },
 }

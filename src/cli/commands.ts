@@ -186,7 +186,7 @@ function optionOf(field: CommandField, hasDefault = true): Option {
   return made.makeOptionMandatory(isRequired)
 }
 
-/** The API checks values; what can be known before is said before. */
+/** The API checks values; choices that are known here are checked before. */
 function withValue<T extends Option | Argument>(made: T, { choices, isLine }: CommandField): T {
   if (choices !== undefined) made.choices(choices)
   if (isLine)

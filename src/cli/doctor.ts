@@ -125,7 +125,7 @@ function connect(io: Io, config: Config, lifecycle: Lifecycle): RedisConnection 
   }
 }
 
-/** One line each, the way out below it: nothing is cut off, however narrow the terminal is. */
+/** One line each, with the remedy below: nothing is cut off, however narrow the terminal is. */
 function printFindings(io: Io, findings: readonly Finding[]): void {
   const names = Math.max(...findings.map(({ name }) => name.length))
   const beside = names + 8

@@ -7,7 +7,7 @@ import { isCronExpression } from '../../jobs/clock.ts'
 import { missingData } from '../app/data-folder.ts'
 import { CommandError, type Io } from './io.ts'
 
-const WAY_OUT = 'name it with --config FILE or PLIMSOLL_CONFIG, or write one with plimsoll init'
+const NAME_ONE = 'name it with --config FILE or PLIMSOLL_CONFIG, or write one with plimsoll init'
 
 /** A config file as commands read it. */
 export function load(io: Pick<Io, 'env' | 'cwd' | 'clock'>, file: string, readFile?: (path: string) => string) {
@@ -18,7 +18,7 @@ export function load(io: Pick<Io, 'env' | 'cwd' | 'clock'>, file: string, readFi
 
 /** The config that a command runs on. Throws CommandError with every problem of the file. */
 export function readConfig(io: Io, file: string): { config: Config; notices: Notice[] } {
-  if (!existsSync(resolve(io.cwd, file))) throw new CommandError(`there is no config file ${file}: ${WAY_OUT}`)
+  if (!existsSync(resolve(io.cwd, file))) throw new CommandError(`there is no config file ${file}: ${NAME_ONE}`)
   const result = load(io, file)
   if (result.ok) return result
   throw new CommandError(result.problems.map((problem) => renderProblem(file, problem)).join('\n'))
@@ -32,9 +32,9 @@ export function checkInstalled(config: Config, without: WithoutData): void {
   const missing = missingData(config)
   if (missing === undefined) return
   if (without === 'begins') return
-  const wayOut =
+  const hint =
     missing === config.dataDir
       ? 'plimsoll start begins an installation there; the dataDir of the right config file leads to one that you have'
       : 'restore the key from a backup'
-  throw new CommandError(`no Plimsoll data at ${missing}: ${wayOut}`)
+  throw new CommandError(`no Plimsoll data at ${missing}: ${hint}`)
 }

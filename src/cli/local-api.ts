@@ -13,7 +13,7 @@ import { whoRuns } from './who-runs.ts'
 /** After a signal to stop, work in progress has so long: a little later the process ends. */
 const PATIENCE_MS = 8_000
 
-/** Opens the API in this process, where no daemon runs, and tells so. */
+/** Opens the API in this process, where no daemon runs, and notes that. */
 export async function withLocalApi(
   io: Io,
   file: string,
@@ -93,7 +93,7 @@ function commandLog(io: Pick<Io, 'err'>): Logger {
 }
 
 /** Codes of log lines that the user of a command must see, who sees no log. */
-const SAID = [
+const SHOWN_CODES = [
   'audit.not-written',
   'redis.unwell',
   'vault.key-made',
@@ -104,12 +104,12 @@ const SAID = [
 
 function sayIfNeeded(io: Pick<Io, 'err'>, line: string): void {
   const { code, msg } = JSON.parse(line) as { code?: string; msg: string }
-  if (SAID.includes(code ?? '')) io.err(`plimsoll: ${msg}\n`)
+  if (SHOWN_CODES.includes(code ?? '')) io.err(`plimsoll: ${msg}\n`)
 }
 
 const TIMED_OUT = 'Command timed out: '
 
-/** An error of the store, with the way out. */
+/** An error of the store, with the remedy. */
 export function explainStoreError(error: unknown): unknown {
   if (error instanceof VaultError) return new CommandError(error.message)
   if (error instanceof Error && error.message.startsWith(TIMED_OUT)) {

@@ -18,7 +18,7 @@ export interface DoctorCheck {
   name: string
   /** Changes nothing; ends when `signal` aborts, or is left behind. */
   run(signal: AbortSignal): Promise<Finding[]>
-  /** The way out when it hangs or throws. */
+  /** The remedy when it hangs or throws. */
   fix: string
   /** How long it may take, if longer than others. */
   longestMs?: number

@@ -4,7 +4,7 @@ import type { Notice } from '../../config/schema/problems.ts'
 import { judgeDisk, sampleDisk } from '../heartbeat/disk-space.ts'
 import { AdminTokenStore } from '../http/access/admin-tokens.ts'
 import { Secret } from '../runtime/secret.ts'
-import { formatCount } from '../text/format-number.ts'
+import { countOf, formatCount } from '../text/format-number.ts'
 import { describeStuck, unopenedAnswers } from '../tokens/sealed-answers.ts'
 import { createVault, type VaultKey } from '../tokens/vault.ts'
 import { judgeKeys, ownKey, ownKeyFile, readKnownKeys } from '../tokens/vault-keys.ts'
@@ -85,7 +85,7 @@ export async function checkAdminTokens(installation: Installation): Promise<Find
     .catch(() => undefined)
   if (stored === undefined) return warn(ADMIN_TOKENS, 'not known: Redis does not answer')
   const ignored = stored.filter(({ isOurs }) => !isOurs).length
-  if (ignored === 0) return ok(ADMIN_TOKENS, stored.length === 0 ? 'no named tokens' : `${stored.length} with a name`)
+  if (ignored === 0) return ok(ADMIN_TOKENS, countOf(stored.length, 'named token'))
   const fix = 'plimsoll admin-tokens list names them: remove them, and make new ones for those that you know'
   return warn(ADMIN_TOKENS, `${ignored} of ${stored.length} were not made by this installation and do not work`, fix)
 }

@@ -57,9 +57,9 @@ export function judgeClock({ date, age }: HttpResponse['headers'], now: number):
 
 /** How long the provider still answers in the configured version of its interface. */
 export function checkEndDate(api: DialectName, now: number): Finding {
-  const { is, says, fix } = endOf(api, now)
-  if (is === 'far') return ok('end-date', says)
-  return is === 'near' ? warn('end-date', says, fix) : fail('end-date', says, fix)
+  const { is, message, fix } = endOf(api, now)
+  if (is === 'far') return ok('end-date', message)
+  return is === 'near' ? warn('end-date', message, fix) : fail('end-date', message, fix)
 }
 
 const PUBLIC_URL = 'public-url'

@@ -18,6 +18,6 @@ export async function checkReceiver(
   const reached = await receiverKind(settings).reach(settings, how)
   const { host } = reached
   return reached.is === 'ok'
-    ? ok(name, `${host} takes ${reached.takes}`)
+    ? ok(name, `${host}: ${reached.result}`)
     : fail(name, `${host}: ${reached.why}`, reached.fix)
 }

@@ -35,7 +35,7 @@ export async function checkRedis(redis: RedisConnection, keys: Keys, clock: Cloc
     const cause = redis.lastError() ?? error
     // A server that can't write to its disk refuses even that.
     if (refusesWrites(cause)) return [refusedWrites(cause), ...(await checkSettings(store, redis.isPrivate === true))]
-    const fix = 'check redis in the config, and that the server runs and takes connections from this machine'
+    const fix = 'check redis in the config, and that the server runs and accepts connections from this machine'
     // Redis is there, and busy: the error names what was waited for.
     if (isTimeout(cause)) return [fail('redis', cause.message, `${fix}; --timeout 1m waits longer`)]
     return [fail('redis', `does not answer: ${wordsOf(cause)}`, fix)]

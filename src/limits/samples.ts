@@ -135,10 +135,10 @@ export class SampleStore {
     ])
     if (stored === null) return {}
     const readAt = kept === 'unreadable' ? undefined : kept?.watch.records?.readAt
-    const wayOut = 'Delete it: the next poll reads the records again.'
+    const hint = 'Delete it: the next poll reads the records again.'
     // Samples of an account that is not polled any more may be older than the setting.
     return allowedSamples(
-      readKey(hubId, samples, wayOut, () => decodeSamples(stored, readAt)),
+      readKey(hubId, samples, hint, () => decodeSamples(stored, readAt)),
       this.settings.records,
     )
   }

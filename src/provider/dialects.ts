@@ -67,7 +67,7 @@ const NAMED_FROM_DAYS = 90
 /** The end of a dialect in words, and what to do about it. `near`: fewer than 90 days are left. */
 export interface DialectEnd {
   is: 'far' | 'near' | 'over'
-  says: string
+  message: string
   fix: string
 }
 
@@ -80,9 +80,9 @@ export function endOf(dialect: DialectName, now: number): DialectEnd {
     dialect === newest
       ? 'install a version of Plimsoll that knows a newer API'
       : `set provider.api: ${newest} and send SIGHUP`
-  if (daysLeft < 0) return { is: 'over', says: `API ${dialect} ended ${when}`, fix }
+  if (daysLeft < 0) return { is: 'over', message: `API ${dialect} ended ${when}`, fix }
   const left = daysLeft === 1 ? '1 day' : `${daysLeft} days`
-  return { is: daysLeft < NAMED_FROM_DAYS ? 'near' : 'far', says: `API ${dialect} ends ${when}, in ${left}`, fix }
+  return { is: daysLeft < NAMED_FROM_DAYS ? 'near' : 'far', message: `API ${dialect} ends ${when}, in ${left}`, fix }
 }
 
 function getJson(accessToken: string, path: string): HttpRequest {

@@ -24,8 +24,8 @@ export function explainStart(folder: string, ended: string, logged: string): Ser
 
 /** `why`: what only a backup gives back. */
 export function damagedStart(folder: string, why: string): ServerStartError {
-  const wayOut = `restore the folder ${folder} from a backup; start --repair can't help; see ${folder}/redis.log`
-  return new ServerStartError(`the embedded Redis did not start: ${why}: ${wayOut}`, false)
+  const hint = `restore the folder ${folder} from a backup; start --repair can't help; see ${folder}/redis.log`
+  return new ServerStartError(`the embedded Redis did not start: ${why}: ${hint}`, false)
 }
 
 const DAMAGE =

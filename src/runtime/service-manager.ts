@@ -31,8 +31,8 @@ export function findServiceManager(
   const send = async (assignments: readonly string[]) => {
     const reason = await notify({ NOTIFY_SOCKET, PATH }, assignments, timeoutMs)
     if (reason !== undefined && !hasFailed) {
-      const wayOut = 'apt-get install systemd, or Type=exec without WatchdogSec in the unit'
-      log.error({ code: 'systemd.unheard', reason }, `systemd-notify could not report to systemd (${wayOut})`)
+      const hint = 'apt-get install systemd, or Type=exec without WatchdogSec in the unit'
+      log.error({ code: 'systemd.unheard', reason }, `systemd-notify could not report to systemd (${hint})`)
     }
     hasFailed = reason !== undefined
   }

@@ -367,7 +367,7 @@ ${hooks('urlFile: hook, secretsFile: hooks')}`
       `this user may not read the file: /work/dir/forbidden; ${orHere}`,
     ],
     ['an empty file', 'clientSecretFile: empty', `the file is empty: /work/dir/empty; ${orHere}`],
-    ['a file with a tab', 'clientSecretFile: tab', 'what the file holds: must be text on one line'],
+    ['a file with a tab', 'clientSecretFile: tab', 'content of the file: must be text on one line'],
     ['no path', 'clientSecretFile: [a]', 'must be the path of a file'],
     ['a path in a variable that is not set', 'clientSecretFile: "${NO}"', 'the environment variable NO is not set'],
     ['a secret where the path should be', 'clientSecretFile: "${OOPS}"', `there is no such file; ${orHere}`],
@@ -412,7 +412,7 @@ ${hooks('urlFile: hook, secretsFile: hooks')}`
   test('a file that holds no key is told at the file', () => {
     const text = `${SMALLEST}encryption: { keys: [ { id: k1, keyFile: secret } ] }`
     expect(problemsOf(text, { files })).toEqual([
-      'encryption.keys[0].keyFile: what the file holds: must be 32 bytes in base64; to make one: openssl rand -base64 32',
+      'encryption.keys[0].keyFile: content of the file: must be 32 bytes in base64; to make one: openssl rand -base64 32',
     ])
   })
 })

@@ -84,7 +84,7 @@ describe('a mail server', () => {
     return server
   }
 
-  test('that takes the login is fine, and gets no mail', async () => {
+  test('that accepts the login is fine, and gets no mail', async () => {
     const server = await start()
     expect(await checkMail(smtp(server.port))).toMatchObject({
       name: 'receiver.ops',
@@ -140,7 +140,7 @@ describe('a webhook', () => {
     expect(await look(`http://127.0.0.1:${port}/s3cret-path`)).toEqual({
       name: 'receiver.hook',
       level: 'ok',
-      detail: `127.0.0.1:${port} takes connections`,
+      detail: `127.0.0.1:${port}: connection OK`,
     })
     await ended.promise
     expect(heard).toEqual([])

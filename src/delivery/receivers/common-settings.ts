@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { checkPlainHttp, secretAddress } from '../../../config/schema/secrets.ts'
-import { related, says, timeOfDay, timeZone, toggle, type Unchecked, weekday } from '../../../config/schema/values.ts'
+import { reason, related, timeOfDay, timeZone, toggle, type Unchecked, weekday } from '../../../config/schema/values.ts'
 import { faultOfTemplate } from '../templates/check-template.ts'
 
 export const digest = () =>
@@ -65,7 +65,7 @@ const optionalText = () => templateText().exactOptional()
 const NOT_QUOTED = { unquoted: 'is no template that can be used' }
 
 function templateText() {
-  return z.string(says('must be text')).superRefine((source, context) => {
+  return z.string(reason('must be text')).superRefine((source, context) => {
     const message = faultOfTemplate(source)
     if (message !== undefined) context.addIssue({ code: 'custom', message, params: NOT_QUOTED })
   })

@@ -23,22 +23,22 @@ export async function reachAddress(
   try {
     if (proxy === undefined) {
       await connectOnce(address, signal)
-      return { is: 'ok', host, takes: takenBy(address) }
+      return { is: 'ok', host, result: resultOf(address) }
     }
     if (address.protocol === 'http:') {
       await connectOnce(new URL(proxy.address), signal)
-      return { is: 'ok', host, takes: `what the proxy ${nameOfProxy(proxy)} passes on: only the proxy was tried` }
+      return { is: 'ok', host, result: `only the proxy ${nameOfProxy(proxy)} was tried` }
     }
     const refused = await connectThrough(proxy, address, signal)
     if (refused !== undefined) return failed(refusalOfProxy(proxy, refused))
-    return { is: 'ok', host, takes: `${takenBy(address)} through the proxy ${nameOfProxy(proxy)}` }
+    return { is: 'ok', host, result: `${resultOf(address)} through the proxy ${nameOfProxy(proxy)}` }
   } catch (error) {
     return failed(failureThrough(proxy, error, networkFailure(error)))
   }
 }
 
-function takenBy({ protocol }: URL): string {
-  return `${protocol === 'https:' ? 'TLS ' : ''}connections`
+function resultOf({ protocol }: URL): string {
+  return `${protocol === 'https:' ? 'TLS ' : ''}connection OK`
 }
 
 /** Returns the status with which the proxy refuses. */

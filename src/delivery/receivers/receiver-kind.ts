@@ -24,7 +24,7 @@ export interface BodyContext {
 export type BodyOf = (message: Message, context: BodyContext) => string
 
 /** Result of reaching the far side as a delivery would; `host` without the secrets of its address. */
-export type Reached = { host: string } & ({ is: 'ok'; takes: string } | { is: 'failed'; why: string; fix: string })
+export type Reached = { host: string } & ({ is: 'ok'; result: string } | { is: 'failed'; why: string; fix: string })
 
 export interface Reach {
   /** The receiver's settings in the config: `receivers.ops`. */

@@ -7,12 +7,12 @@ export class UnreadableBytes extends Error {}
 export class UnreadableKey extends Error {}
 
 /** @throws UnreadableKey where `read` meets bytes that can't be what was written */
-export function readKey<T>(hubId: number, key: string, wayOut: string, read: () => T): T {
+export function readKey<T>(hubId: number, key: string, hint: string, read: () => T): T {
   try {
     return read()
   } catch (error) {
     if (!(error instanceof UnreadableBytes)) throw error
-    throw new UnreadableKey(`account ${hubId}: what ${key} holds can't be read, ${error.message}. ${wayOut}`)
+    throw new UnreadableKey(`account ${hubId}: ${key} can't be read, ${error.message}. ${hint}`)
   }
 }
 

@@ -25,8 +25,8 @@ import {
 export function unpackReadings(hubId: number, keys: AccountKeys, stored: Buffer | undefined): Readings | undefined {
   if (stored === undefined) return undefined
   // Records of the history are read from the readings: without these they are useless.
-  const wayOut = `Delete it and ${keys.history}: the next poll reads all numbers, and its history starts again.`
-  return readKey(hubId, keys.watch, wayOut, () => decodeReadings(stored))
+  const hint = `Delete it and ${keys.history}: the next poll reads all numbers, and its history starts again.`
+  return readKey(hubId, keys.watch, hint, () => decodeReadings(stored))
 }
 
 /**

@@ -113,7 +113,7 @@ test('a receiver is reached through the proxy: nothing is posted, and its own ce
   expect(await reachThrough({ type: 'slack', url: `http://${BEYOND}:1/` }, { HTTP_PROXY: env.HTTPS_PROXY })).toEqual({
     is: 'ok',
     host: `${BEYOND}:1`,
-    takes: `what the proxy ${name} (HTTP_PROXY, with a login) passes on: only the proxy was tried`,
+    result: `only the proxy ${name} (HTTP_PROXY, with a login) was tried`,
   })
   expect(await reachThrough(slack, { HTTPS_PROXY: 'http://127.0.0.1:1' })).toMatchObject({
     why: 'connection refused, through the proxy http://127.0.0.1:1',

@@ -186,11 +186,11 @@ describe('what can not be read', () => {
     const { history, own, store, services } = await polled(...[1, 2].map((n) => readings(at(n - 1), properties(n))))
     await store.lset(own.history, 0, 'x')
     await expect(history.read(HUB, 0, at(9))).rejects.toThrow(
-      `account 123: what ${own.history} holds can't be read, change 1 of 2: it begins with 120: no version that is known. Delete it`,
+      `account 123: ${own.history} can't be read, change 1 of 2: it begins with 120: no version that is known. Delete it`,
     )
     await expect(history.changes(HUB)).rejects.toThrow(UnreadableKey)
     const { polls, samples } = services
-    const message = `account 123: what ${own.watch} holds can't be read`
+    const message = `account 123: ${own.watch} can't be read`
     // Its numbers, and all that polls know of it.
     await store.set(own.watch, encodeWatch(NEW_WATCH, Buffer.from('x')))
     await expect(history.read(HUB, 0, at(9))).rejects.toThrow(message)
@@ -201,6 +201,6 @@ describe('what can not be read', () => {
     await expect(history.changes(HUB)).rejects.toThrow(UnreadableKey)
     await expect(polls.read(HUB)).rejects.toThrow("account 123: its watch can't be read")
     await store.set(own.samples, 'x')
-    await expect(samples.read(HUB)).rejects.toThrow(`account 123: what ${own.samples} holds`)
+    await expect(samples.read(HUB)).rejects.toThrow(`account 123: ${own.samples} can't be read`)
   })
 })

@@ -126,7 +126,7 @@ async function reachMailServer(mail: EmailSettings, { place, home, timeoutMs, pr
     tls: mailEncryption(mail),
     timeoutMs,
   })
-  if (failed === undefined) return { is: 'ok', host, takes: 'the login' }
+  if (failed === undefined) return { is: 'ok', host, result: 'login OK' }
   const { reason, answer } = failed
   return { is: 'failed', host, why: reason, fix: mailWayOut(place, answer, reason) }
 }
