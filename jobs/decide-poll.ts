@@ -344,8 +344,8 @@ function linesOfTroubles({ hubId, begun, outcome }: MadePoll & Anew): PollLine[]
 }
 
 function failsForLong({ alertAfter }: PollRules, { begun, settings, outcome }: MadePoll & Anew, now: number): boolean {
-  const { count, since } = failingAfter(begun.watch, outcome, now)
-  return count > 0 && now >= failingAlertAt(since, settings.everyMs, alertAfter)
+  const failing = failingAfter(begun.watch, outcome, now)
+  return failing !== undefined && now >= failingAlertAt(failing.since, settings.everyMs, alertAfter)
 }
 
 /** Changes of the account's poll alert by a poll. */

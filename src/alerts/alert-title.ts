@@ -13,25 +13,26 @@ type Titled = Pick<Alert, 'level' | 'rule' | 'series'> & {
   field?: string
 }
 
-export const FLEET_TITLE: Record<FleetTrouble, string> = {
-  'token-endpoint': "tokens can't be refreshed",
-  provider: "the provider can't be reached",
-  clock: "this machine's clock is wrong",
-  coverage: 'too many accounts without fresh limits',
-  calls: 'too many calls to the provider fail',
-  data: "Redis has lost Plimsoll's data",
+const FLEET_TITLE: Record<FleetTrouble, string> = {
+  'token-endpoint': "Tokens can't be refreshed",
+  provider: "HubSpot can't be reached",
+  clock: "This machine's clock is wrong",
+  coverage: 'Too many accounts without fresh limits',
+  calls: 'Too many calls to HubSpot fail',
+  data: "Redis lost Plimsoll's data",
 }
 
 const PROVIDER_TITLE: Partial<Record<string, string>> = {
-  throttled: 'the provider throttles token refreshes',
-  coverage: "limits can't be read",
+  throttled: 'HubSpot throttles token refreshes',
+  coverage: "Limits can't be read",
 }
 
 const POLL_TITLE: Record<PollCause, string> = {
-  scopes: "limits can't be read: permission missing",
-  failing: "limits can't be read: polls fail",
-  unauthorized: "limits can't be read: access token refused",
-  unreadable: 'stored data could not be read',
+  scopes: 'Missing permission to read limits',
+  // Some limits, or all of them: the alert's message names them.
+  failing: 'Reading limits fails',
+  unauthorized: "Can't read limits: HubSpot refuses the token",
+  unreadable: "Stored data can't be read",
 }
 
 const TITLES: Partial<Record<AlertKind, (alert: Titled) => string>> = {
@@ -39,7 +40,7 @@ const TITLES: Partial<Record<AlertKind, (alert: Titled) => string>> = {
   poll: ({ cause }) => POLL_TITLE[(cause as PollCause) ?? 'failing'],
   fleet: fleetTitle,
   delivery: deliveryTitle,
-  test: () => 'this receiver works',
+  test: () => 'This receiver works',
 }
 
 /** The one title of an alert, in lists and messages: the name of its limit, or the trouble in a few words. */
@@ -55,11 +56,11 @@ export function alertText(alert: Titled & Pick<Alert, 'usage' | 'limit'>): strin
 
 function tokenTitle({ status, rule, cause }: Titled): string {
   const isOver = status === 'resolved'
-  if (rule === UNINSTALL_RULE) return isOver ? 'uninstall is done' : 'uninstall not finished: token not deleted'
-  if (isOver) return 'tokens are refreshed again'
-  if (cause === 'foreign') return 'the imported token belongs to another account'
-  if (cause === 'unreadable-answer') return "the provider's answer could not be read"
-  return cause === 'failing' ? 'refreshes fail' : 'customer must reconnect'
+  if (rule === UNINSTALL_RULE) return isOver ? 'Uninstall is done' : 'Uninstall not finished: token not deleted'
+  if (isOver) return 'Tokens are refreshed again'
+  if (cause === 'foreign') return 'The imported token belongs to another account'
+  if (cause === 'unreadable-answer') return "HubSpot's answer can't be read"
+  return cause === 'failing' ? 'Token refreshes fail' : 'Customer must reconnect'
 }
 
 function fleetTitle({ field, cause }: Titled): string {
@@ -70,6 +71,11 @@ function fleetTitle({ field, cause }: Titled): string {
 }
 
 function deliveryTitle({ field, level }: Titled): string {
-  const receiver = `receiver ${field?.slice(DELIVERY_FIELD.length) ?? ''}`.trim()
+  const receiver = `Receiver ${field?.slice(DELIVERY_FIELD.length) ?? ''}`.trim()
   return `${receiver}: ${level === 'critical' ? 'switched off' : 'alerts are not delivered'}`
+}
+
+/** The link itself is not kept with the alert: it lasts a week, and each message and page signs its own. */
+export function linkCommand({ hubId }: { hubId: number }): string {
+  return `plimsoll accounts reconnect-link ${hubId} prints the link.`
 }

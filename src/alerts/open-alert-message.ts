@@ -65,7 +65,7 @@ export function openAlertMessages(settings: OpenAlertSettings, account: AlertedA
     if (state === undefined || state.level === 'ok') return []
     const sent = { level: state.level, reason: 'repeat' as const, at: state.sentAt, url }
     const alert = transitionOf(owner, field, state, sent)
-    if (parseSeriesId(field) === undefined) return [{ ...alert, message: sentence(alertTitle({ ...alert, field })) }]
+    if (parseSeriesId(field) === undefined) return [{ ...alert, message: `${alertTitle({ ...alert, field })}.` }]
     const series = numbers.get(field) ?? sentBucket(field, state)
     return [{ ...alert, ...bodyOf(settings, account, { field, state, series }, now) }]
   })
@@ -87,8 +87,4 @@ function bodyOf(
     ...daysLeftOf(outlookOf(series, account.forecasts, now)),
     ...defined({ threshold, measuredAt: at === undefined ? undefined : isoOf(at) }),
   }
-}
-
-function sentence(text: string): string {
-  return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`
 }

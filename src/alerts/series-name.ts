@@ -1,5 +1,5 @@
 import { objectTypeName } from '../limits/object-type-name.ts'
-import { pairName } from '../limits/pair.ts'
+import { pairName, wordsOfPair } from '../limits/pair.ts'
 import { metricKind, reportOf } from '../limits/reports/all-reports.ts'
 import type { Series as ReadSeries } from '../limits/series.ts'
 import { defined } from '../runtime/defined.ts'
@@ -14,26 +14,57 @@ export function metricNoun(metric: string): string {
   return metricKind(metric)?.noun ?? cleanText(metric, 60)
 }
 
-/** The one name of a limit: `Contacts: custom properties`, `Companies → Contacts: fullest record`. */
+/** The one name of a limit: `Contacts: custom properties`, `Contacts per company`, `Custom properties` of the account. */
 export function seriesName(series: Series): string {
-  return joined(aboutOf(series), metricNoun(series.metric))
+  const { about, noun } = nameParts(series)
+  if (about === '') return `${noun.charAt(0).toUpperCase()}${noun.slice(1)}`
+  return noun === '' ? about : `${about}: ${noun}`
 }
 
-/** The object type or the pair that a limit is about, labels before ids; empty where it is the account's. */
-export function aboutOf({ objectTypeId, label, from, to }: Series): string {
-  if (from !== undefined && to !== undefined) return cleanText(label ?? pairName({ from, to }), 160)
-  return objectTypeId === undefined ? '' : objectTypeName(objectTypeId, label)
+/** Both parts of the name, one of which may be empty: the object type or the pair, labels before ids, and the noun. */
+export function nameParts(series: Series): { about: string; noun: string } {
+  const { metric, objectTypeId, label } = series
+  const noun = metricNoun(metric)
+  const pair = pairOf(series)
+  if (pair === undefined) return { about: objectTypeId === undefined ? '' : objectTypeName(objectTypeId, label), noun }
+  const { name, from, to } = pair
+  const counts = countsRecords(series)
+  if (counts !== undefined) return { about: '', noun: `${from.many} ${COUNTED[counts].that} ${to.held}` }
+  return metricKind(metric)?.isOne ? { about: `${to.name} per ${from.one}`, noun: '' } : { about: name, noun }
 }
 
-/** A limit with its numbers: `Contacts: custom properties, 997 of 1,000`. */
+const COUNTED = {
+  full: { that: 'with the maximum of', one: 'has the maximum of', many: 'have the maximum of' },
+  near: { that: 'close to the maximum of', one: 'is close to the maximum of', many: 'are close to the maximum of' },
+} as const
+
+function pairOf({ from, to, label }: Series) {
+  if (from === undefined || to === undefined) return undefined
+  const name = cleanText(label || pairName({ from, to }), 160)
+  return { name, ...wordsOfPair({ from, to }, name) }
+}
+
+/** A limit with its numbers: `Contacts: custom properties, 997 of 1,000`, `24 companies have the maximum of contacts`. */
 export function limitText(series: Series, { usage, limit }: Pick<Alert, 'usage' | 'limit'>): string {
-  if (usage === undefined) return seriesName(series)
-  if (countsRecords(series)) return joined(aboutOf(series), countedRecords(series, usage))
-  return `${seriesName(series)}, ${formatCount(usage)}${limit === undefined ? '' : ` of ${formatCount(limit)}`}`
+  const name = seriesName(series)
+  if (usage === undefined) return name
+  const counts = countsRecords(series)
+  if (counts !== undefined) return countedText(series, usage, counts)
+  return `${name}${nameParts(series).noun === '' ? ':' : ','} ${usedText(usage, limit)}`
 }
 
-function joined(about: string, noun: string): string {
-  return about === '' ? noun : `${about}: ${noun}`
+/** `997 of 1,000`, `1,000 of 1,000 (limit reached)`. */
+export function usedText(usage: number, limit: number | undefined): string {
+  if (limit === undefined) return formatCount(usage)
+  return `${formatCount(usage)} of ${formatCount(limit)}${usage >= limit ? ' (limit reached)' : ''}`
+}
+
+function countedText(series: Series, count: number, counts: 'full' | 'near'): string {
+  const pair = pairOf(series)
+  if (pair === undefined) return metricNoun(series.metric).replace('records', countOf(count, 'record'))
+  const { from, to } = pair
+  const number = count === 0 ? `no ${from.one}` : countOf(count, from.one, from.many)
+  return `${number} ${COUNTED[counts][count > 1 ? 'many' : 'one']} ${to.held}`
 }
 
 /** The limit's name: `association limit`. */
@@ -44,11 +75,6 @@ export function limitWords({ metric }: Pick<Series, 'metric'>): string {
 /** The customer's remedy. */
 export function wayOutOf({ metric }: Pick<Series, 'metric'>): string | undefined {
   return reportOf({ metric })?.wayOut
-}
-
-/** The noun of a series that counts records, with its count: `12 records at the association limit`. */
-export function countedRecords({ metric }: Pick<Series, 'metric'>, count: number): string {
-  return metricNoun(metric).replace('records', countOf(count, 'record'))
 }
 
 /** Set where usage counts records, which has no limit of its own: full ones, or those near their limit. */

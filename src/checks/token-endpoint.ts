@@ -1,4 +1,3 @@
-import { FLEET_TITLE } from '../alerts/alert-title.ts'
 import { firstExpiry } from '../alerts/kinds/fleet-alert.ts'
 import { alertOfCause } from '../alerts/kinds/fleet-causes.ts'
 import { countOf, formatSpan } from '../text/format-number.ts'
@@ -28,7 +27,7 @@ export const tokenEndpoint: Check = {
     if (tokenEndpoint === null || !isFailing(facts)) return []
     const { breaker, since } = tokenEndpoint
     const who = `${refreshes.kept === 1 ? '' : 'All '}${countOf(refreshes.kept, 'account')}`
-    const what = breaker === 'open' ? FLEET_TITLE['token-endpoint'] : 'tokens are refreshed again, slowly'
+    const what = breaker === 'open' ? "tokens can't be refreshed" : 'tokens are refreshed again, slowly'
     const first = nearestExpiryAt === null ? '' : `, ${firstExpiry(nearestExpiryAt, now)}`
     const cause = tokenEndpoint.cause ?? 'unreachable'
     const isKnown = handled.has(alertOfCause(cause))

@@ -28,12 +28,39 @@ const STANDARD: Readonly<Record<string, string>> = {
   '0-421': 'Appointments',
 }
 
-/** An object type for people: `Contacts`, `Projects (2-77)`. The id follows any name that is not the provider's own. */
+const NAMES: ReadonlySet<string> = new Set(Object.values(STANDARD))
+
+/**
+ * An object type for people, by the account's own label: `Property Listings`. A label that is the provider's name of
+ * another type keeps its id: `Contacts (2-77)`.
+ */
 export function objectTypeName(id: string, label = ''): string {
-  const standard = Object.hasOwn(STANDARD, id) ? STANDARD[id] : undefined
-  if (standard !== undefined && (label === '' || label === standard)) return standard
-  const name = cleanText(label, 60)
+  const standard = standardName(id)
   const ownId = cleanText(id, 40)
-  if (name === '' || name === ownId) return ownId
-  return ownId === '' ? name : `${name} (${ownId})`
+  const name = cleanText(label, 60) || standard || ownId
+  return NAMES.has(name) && name !== standard && ownId !== '' ? `${name} (${ownId})` : name
+}
+
+/** An object type in a sentence: `company`, `companies`; of a label `record of Property Listings`. */
+export interface TypeWords {
+  name: string
+  one: string
+  many: string
+  /** The object of a sentence: `contacts`, `Property Listings`. */
+  held: string
+}
+
+export function wordsOfType(id: string, name: string): TypeWords {
+  if (name !== standardName(id)) return { name, one: `record of ${name}`, many: `records of ${name}`, held: name }
+  const many = name.toLowerCase()
+  return { name, one: singular(many), many, held: many }
+}
+
+function standardName(id: string): string | undefined {
+  return Object.hasOwn(STANDARD, id) ? STANDARD[id] : undefined
+}
+
+/** The singular of a noun of ours. */
+export function singular(many: string): string {
+  return many.replace(/ies$/, 'y').replace(/s$/, '')
 }

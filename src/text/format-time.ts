@@ -54,6 +54,11 @@ export function formatMoment(at: number | null): string {
   return formatTime(iso(at) ?? '')
 }
 
+/** `10:00`; with date and zone where it is not of the last twelve hours. */
+export function formatClock(at: number, now: number): string {
+  return Math.abs(now - at) < DAY_MS / 2 ? localTime(at, 16).slice(11, 16) : localTime(at, 16)
+}
+
 /** `2026-11-21 10:00:31 CET`. */
 export function formatSecond(at: number): string {
   return localTime(at, 19)

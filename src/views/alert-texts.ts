@@ -17,8 +17,8 @@ export function alertCountsText({ critical, warning, handled }: AlertCounts = no
   return parts.filter(Boolean).join(' + ')
 }
 
-/** `Companies → Contacts: fullest record, 10,000 of 10,000, full`. */
+/** `Contacts per company: 9,990 of 10,000, 3 days left`. */
 export function worstText(alert: OpenAlert): string {
   const { daysLeft } = alert
-  return `${alertText(alert)}${daysLeft === undefined ? '' : `, ${daysLeftText(daysLeft)}`}`
+  return `${alertText(alert)}${daysLeft === undefined || daysLeft <= 0 ? '' : `, ${daysLeftText(daysLeft)}`}`
 }

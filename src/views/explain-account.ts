@@ -13,6 +13,7 @@ import { type Evaluation, evaluate } from '../alerts/evaluation/evaluate.ts'
 import { type Rule, ruleFor, ruleName } from '../alerts/evaluation/rules.ts'
 import { acknowledgementOf } from '../alerts/open-alerts.ts'
 import { seriesName } from '../alerts/series-name.ts'
+import { unreadText } from '../alerts/unread-text.ts'
 import { countOf } from '../text/format-number.ts'
 import { formatMoment, iso } from '../text/format-time.ts'
 import { type CurrentSeries, nextPollBecause } from './account-view.ts'
@@ -55,7 +56,7 @@ export function explainFacts(settings: RuleSet, facts: AccountFacts, now: number
     hubId,
     hubDomain,
     state,
-    standing: accountNotes(account, series),
+    standing: accountNotes(account, series, now),
     polledAt: iso(polledAt),
     nextPollAt: iso(nextPollAt),
     nextPollBecause: nextPollBecause(account, new Map(series.map(({ shown }) => [shown.id, shown]))),
@@ -65,7 +66,7 @@ export function explainFacts(settings: RuleSet, facts: AccountFacts, now: number
   }
 }
 
-function accountNotes(account: PlannedAccount, series: readonly CurrentSeries[]): string[] {
+function accountNotes(account: PlannedAccount, series: readonly CurrentSeries[], now: number): string[] {
   const { state, uninstall, refreshFailure, polledAt, pollFailure, parkedUntil } = account
   if (isLeaving(account)) {
     return [`it is ${state} (${uninstall?.reason ?? 'no reason is known'}): nothing is read or judged of it any more`]
@@ -77,11 +78,7 @@ function accountNotes(account: PlannedAccount, series: readonly CurrentSeries[])
       : []),
     ...(state === 'parked' ? [`paused by the provider until ${formatMoment(parkedUntil)}`] : []),
     ...(watch === undefined ? [] : [watch]),
-    ...(pollFailure === null
-      ? []
-      : [
-          `${countOf(pollFailure.count, 'poll')} in a row failed, the last ${formatMoment(pollFailure.at)}: ${pollFailure.reason}`,
-        ]),
+    ...(pollFailure === null ? [] : [unreadText(pollFailure, now)]),
     ...(polledAt === null && series.length === 0 ? ['it was never read: there is nothing to judge yet'] : []),
   ]
 }
@@ -175,7 +172,7 @@ function explainPolls(grounds: Grounds): ExplainedAlertShape {
   const blocked = watchText(account)
   const why =
     pollFailure !== null
-      ? `polls have failed since ${formatMoment(pollFailure.since)}`
+      ? `${countOf(pollFailure.count, 'poll')} failed in a row since ${formatMoment(pollFailure.since)}`
       : (blocked ?? (polledAt === null ? 'it was never polled' : 'the last poll read everything'))
   return explainOwn(grounds, POLL_FIELD, { why, isFailing: pollFailure !== null || blocked !== undefined })
 }

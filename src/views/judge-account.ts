@@ -1,6 +1,7 @@
 import { type Account, confirmationOf } from '../accounts/account.ts'
 import { OVERDUE_AFTER_MS } from '../accounts/due-sets.ts'
 import { POLL_FIELD, TOKEN_FIELD } from '../alerts/alert-state.ts'
+import { unreadPart, unreadText } from '../alerts/unread-text.ts'
 import type { AccountState } from '../redis/keys.ts'
 import { cleanText } from '../text/clean-text.ts'
 import { countOf, formatCount, formatDistance, formatSpan, spanInWords } from '../text/format-number.ts'
@@ -279,14 +280,10 @@ function lastPoll(facts: JudgeFacts, now: number): AccountFinding {
   }
   if (state === 'reauthorize') return { about: 'limits', level: 'unknown', brief: '', says: `${read}.` }
   if (pollFailure !== null) {
-    const [count, reason] = [pollFailure.count, quoted(pollFailure.reason)]
-    const lasts = spanInWords(now - pollFailure.since)
-    const says =
-      count > 1
-        ? `${formatCount(count)} polls in a row have failed for ${lasts}`
-        : `The last poll failed ${distance(pollFailure.at, now)}`
+    const { count, partly } = pollFailure
     const level = failingLevel(isLate ? Number.POSITIVE_INFINITY : count, pollAlert(alerts))
-    return found(level, `${countOf(count, 'poll')} failed: ${reason}`, `${says}: ${reason}. ${read}.`)
+    const says = `${unreadText(pollFailure, now)}${partly === undefined ? ` ${read}.` : ''}`
+    return found(level, unreadPart(pollFailure, now), says)
   }
   const old = isStale ? `, older than limits.freshness (${formatSpan(freshnessMs)})` : ''
   if (late > OVERDUE_AFTER_MS) {

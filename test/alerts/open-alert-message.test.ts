@@ -97,7 +97,7 @@ describe('what is open is told again', () => {
       poll: state({ rule: 'poll', cause: 'scopes' }),
     })
     expect(alerts.map(({ kind, level, message, cause }) => [kind, level, message, cause]).toSorted()).toEqual([
-      ['poll', 'warning', "Limits can't be read: permission missing.", 'scopes'],
+      ['poll', 'warning', 'Missing permission to read limits.', 'scopes'],
       ['token', 'critical', 'Customer must reconnect.', undefined],
     ])
   })

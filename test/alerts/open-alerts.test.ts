@@ -59,10 +59,10 @@ test('what concerns the whole fleet comes before what concerns one account, and 
   ])
   expect(found[0]).not.toHaveProperty('hubDomain')
   expect(found.map(alertTitle)).toEqual([
-    "tokens can't be refreshed",
-    'customer must reconnect',
-    'refreshes fail',
-    'custom properties',
+    "Tokens can't be refreshed",
+    'Customer must reconnect',
+    'Token refreshes fail',
+    'Custom properties',
   ])
 })
 
@@ -76,8 +76,8 @@ test('a poll alert is listed by its cause, and the low coverage of the fleet by 
   const found = await readOpenAlerts(redis.store, keys, [1, 2, 0])
   expect(found.map(({ cause }) => cause)).toEqual([undefined, 'failing', 'scopes'])
   expect(found.map(alertTitle)).toEqual([
-    'too many accounts without fresh limits',
-    "limits can't be read: polls fail",
-    "limits can't be read: permission missing",
+    'Too many accounts without fresh limits',
+    'Reading limits fails',
+    'Missing permission to read limits',
   ])
 })

@@ -150,7 +150,7 @@ describe('the verdict on the fleet is as bad as the worst of its facts', () => {
       'the clock is wrong',
       alerts(1, 0, 0, [fleetAlert('clock')]),
       {},
-      "Critical: All accounts: this machine's clock is wrong",
+      "Critical: All accounts: This machine's clock is wrong",
     ],
     [
       'polls are not done',
@@ -168,7 +168,7 @@ describe('the verdict on the fleet is as bad as the worst of its facts', () => {
       'the alert about old readings says so already',
       { ...low, ...alerts(1, 0, 0, [fleetAlert('coverage')]) },
       { stale: group(2) },
-      'Critical: All accounts: too many accounts without fresh limits',
+      'Critical: All accounts: Too many accounts without fresh limits',
     ],
     ['readings of a few are old', {}, { stale: group(1) }, 'All is well.'],
     [
@@ -211,7 +211,7 @@ describe('the verdict on the fleet is as bad as the worst of its facts', () => {
         ...alerts(1, 0, 0, [fleetAlert('calls')]),
       },
       {},
-      'Critical: All accounts: too many calls to the provider fail',
+      'Critical: All accounts: Too many calls to HubSpot fail',
     ],
     [
       'more refreshes fail than may, and an operator knows of all of them',
@@ -310,20 +310,20 @@ describe('the verdict on the fleet is as bad as the worst of its facts', () => {
       'limits are reached',
       { ...alerts(2, 1, 0, [FULL, NEAR]), unnamed: { critical: FULL, warning: NEAR } },
       {},
-      'Critical: 2 critical alerts; worst: acme.example.com, custom properties, 960 of 1,000 (and 1 other problem)',
+      'Critical: 2 critical alerts; worst: acme.example.com, Custom properties, 960 of 1,000 (and 1 other problem)',
     ],
     [
       'limits are near',
       { ...alerts(0, 1, 0, [NEAR]), unnamed: { warning: NEAR } },
       {},
-      'Warning: 1 warning; worst: acme.example.com, custom properties, 850 of 1,000',
+      'Warning: 1 warning; worst: acme.example.com, Custom properties, 850 of 1,000',
     ],
     ['all that is open is handled', alerts(0, 0, 4), {}, 'All is well. + 4 handled'],
     [
       'an alert that no state speaks of any more',
       alerts(0, 1, 0, [alertOf({ kind: 'token', level: 'warning', field: 'token' })]),
       {},
-      'Warning: 1 warning; worst: acme.example.com, custom properties, 960 of 1,000',
+      'Warning: 1 warning; worst: acme.example.com, Custom properties, 960 of 1,000',
     ],
   ])('%s', (_state, changed, groups, says) => {
     const verdict = fleetVerdict(facts(changed, groups))

@@ -129,7 +129,7 @@ limits read   2026-11-21 09:45 UTC
 next poll     2026-11-21 10:00 UTC
 next refresh  2026-11-21 09:18 UTC
 
-what        custom properties [overall]
+what        Custom properties [overall]
 reading     960 of 1,000 (96 %), read 2026-11-21 09:45 UTC
 rule        custom properties (thresholds line 105): warning from 80 %, critical
             from 95 %
@@ -144,15 +144,13 @@ transition  2026-11-21 09:30 UTC warning entered at 85 %, delivered
 STATE  WHAT                              WHY                                RULE
 ok     its tokens                        nothing failed
 ok     reading its limits                the last poll read everything
-ok     Things of 0-1 (0-1) → Companies:  0, below the warning threshold     full
-       records at the association limit  (1)
-off    Things of 0-1 (0-1): custom       no rule watches it
-       properties
-off    Things of 0-1 (0-1) → Companies:  no rule watches it
-       fullest record
-off    Things of 0-1 (0-1) → Companies:  no rule watches it
-       records near the association
-       limit
+ok     Records of Things of 0-1 with     0, below the warning threshold     full
+       the maximum of companies          (1)
+off    Things of 0-1: custom properties  no rule watches it
+off    Companies per record of Things    no rule watches it
+       of 0-1
+off    Records of Things of 0-1 close    no rule watches it
+       to the maximum of companies
 `)
 })
 

@@ -25,7 +25,9 @@ const show = (...args: string[]) => installed.run('alerts', 'test', ...args)
 test('what a receiver would be sent about an alert is shown, and nothing is sent', async () => {
   const { code, out, err } = await show('ops', '--kind', 'token', '--show')
   expect({ code, err }).toEqual({ code: 0, err: '' })
-  expect(out).toMatch(/^Subject: CRITICAL: customer must reconnect\n\nThis account's tokens can't be refreshed/)
+  expect(out).toMatch(
+    /^Subject: CRITICAL: Customer must reconnect\n\nCustomer must reconnect. HubSpot refuses the refresh token/,
+  )
   expect(out).toContain('https://plimsoll.example.com/install?link=SIGNED')
 })
 

@@ -69,15 +69,15 @@ test('what changed is one line for each account, by group, the worst first; furt
   expect(day.err).toBe('')
   expect(
     day.out.replaceAll(/ {2,}/g, '  '),
-  ).toBe(`1 alert opened, 1 limit moved, 1 account connected since 2026-11-20 11:00 CET.
+  ).toBe(`1 alert opened, 1 limit changed, 1 account connected since 2026-11-20 11:00 CET.
 
 Accounts: connected, uninstalled, must reconnect
 ACCOUNT  CHANGE  AT
 globex.example.com (8)  connected  2026-11-21 10:00 CET
 
-Got worse
+Worse
 ACCOUNT  CHANGES  WORST CHANGE  AT
-acme.example.com (7)  1 alert opened, 1 limit moved  custom properties, ok → warning, 900 of 1,000  2026-11-21 08:00 CET
+acme.example.com (7)  1 alert opened, 1 limit changed  Custom properties, ok → warning, 900 of 1,000  2026-11-21 08:00 CET
 `)
   expect((await run('--since', '2d')).out).toMatch(/^1 account must reconnect, 1 alert opened,/)
   expect((await run('--since', '2026-11-21T09:30')).out).toMatch(/^1 account connected since 2026-11-21 09:30 CET/)

@@ -72,7 +72,7 @@ test('a dead token among 87 limits is the first line of alerts list, of accounts
   expect(await ids('accounts', 'list')).toEqual([DEAD, FULL, UNREAD, WELL])
   for (const command of [['alerts', 'list'], ['status']]) {
     const [, first] = (await run(...command)).out.split(/^LEVEL +HUB ID .*\n/m)
-    expect(first).toMatch(/^critical +2 +n2\.example\.com +customer must .* 90 min/)
+    expect(first).toMatch(/^critical +2 +n2\.example\.com +Customer must .* 90 min/)
   }
   expect((await run('accounts', 'list')).out.split('\n')[1]).toMatch(
     /^2 +n2\.example\.com +active +1 critical +not read yet +not yet +20 min +poll overdue by 10 min$/,

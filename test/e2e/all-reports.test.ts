@@ -17,12 +17,12 @@ const SERIES = [
     '0-1/0-2',
     'Contacts → Companies: association labels',
   ],
-  ['calculatedProperties.overall', 'calculated', 'calculated-properties', 'overall', 'calculated properties'],
-  ['customObjectTypes.overall', 'custom-types', 'custom-object-types', 'overall', 'custom object types'],
+  ['calculatedProperties.overall', 'calculated', 'calculated-properties', 'overall', 'Calculated properties'],
+  ['customObjectTypes.overall', 'custom-types', 'custom-object-types', 'overall', 'Custom object types'],
   ['pipelines.objectType', 'pipelines/0-3', 'pipelines', '0-3', 'Deals: pipelines'],
-  ['pipelines.customObjects', 'custom-pipelines', 'pipelines', 'customObjects', 'pipelines of custom objects'],
+  ['pipelines.customObjects', 'custom-pipelines', 'pipelines', 'customObjects', 'Pipelines of custom objects'],
   ['records.objectType', 'records/0-1', 'records', '0-1', 'Contacts: records'],
-  ['records.customObjects', 'custom-records', 'records', 'customObjects', 'records of custom objects'],
+  ['records.customObjects', 'custom-records', 'records', 'customObjects', 'Records of custom objects'],
 ] as const
 
 /** Of a label that is deleted the sandbox counts the old one for a while: no first count is below that of its scenario. */
@@ -75,7 +75,7 @@ test('a series of each new metric is told, kept, drawn, explained and checked; w
       { kind: 'limit', level: 'critical', reason: 'entered', usage: THEN, limit: 100, account: { hubId: FULL } },
     ])
     await eventually(`a mail of ${name}`, async () =>
-      (await mailsOf(sandboxUrl)).some(({ text }) => text.includes(`Now critical: ${name}, ${THEN} of 100.`)),
+      (await mailsOf(sandboxUrl)).some(({ text }) => text.includes(`${name}, ${THEN} of 100.\nNew: critical.`)),
     )
   }
 

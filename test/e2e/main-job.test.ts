@@ -101,9 +101,9 @@ test('rising usage is told when it enters warning, when it escalates and when it
     return mails.length >= 4 && mails.map(({ subject }) => subject)
   })
   expect(subjects).toEqual([
-    expect.stringMatching(/^\[WARNING\] .*custom properties 85 %$/),
-    expect.stringMatching(/^\[CRITICAL\] .*custom properties 96 %$/),
-    expect.stringMatching(/^\[WARNING\] .*custom properties 90 %$/),
+    expect.stringMatching(/^\[WARNING\] .*Custom properties 85 %$/),
+    expect.stringMatching(/^\[CRITICAL\] .*Custom properties 96 %$/),
+    expect.stringMatching(/^\[WARNING\] .*Custom properties 90 %$/),
     expect.stringMatching(/^\[RESOLVED\] /),
   ])
 })

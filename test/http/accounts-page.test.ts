@@ -50,13 +50,13 @@ test('the page says how many accounts are in which state, and of each its alerts
   await steps.hset(keys.account(3).account, { state: 'parked', parkedUntil: clock.now() + 3_600_000 })
   const { words } = await get('/accounts')
   expect(words).toContain('all 3 active 3')
-  expect(words).toContain('d2.example.com 2 1 critical active 96 % 960 of 1,000 custom properties in 30 min')
+  expect(words).toContain('d2.example.com 2 1 critical active 96 % 960 of 1,000 Custom properties in 30 min')
   // However low it is, and in words of its own where nothing was read.
   expect(words).toContain('d3.example.com 1 – active 24 % 120 of 500 Contacts: custom properties in 30 min')
   expect(words).toContain('d1.example.com 3 – paused by the provider next attempt in 1 h not read yet in 30 min')
   await changeWatch(steps, keys, 1, { failing: { count: 22, reason: 'HTTP 502', at: 1, since: 1 } })
   const { text } = await get('/accounts')
-  expect(text).toMatch(/active<\/span><br>22 polls failed: HTTP 502<\/div>/)
+  expect(text).toMatch(/active<\/span><br>Limits can't be read \(HTTP 502 since \d\d:\d\d\)<\/div>/)
 })
 
 test('handled alerts are counted beside the others, and do not make an account worse', async () => {

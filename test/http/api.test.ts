@@ -69,7 +69,7 @@ describe('accounts', () => {
     expect(json).toMatchObject({ hubId: 123, scopes: ['oauth', 'crm.objects.contacts.read'] })
     expect(json.verdict).toMatchObject({ level: 'critical', findings: [{ about: 'tokens', level: 'ok' }, {}, {}] })
     expect(json.verdict.findings[2].says).toBe(
-      'Open alerts: 1 critical; worst: custom properties, 960 of 1,000, opened now.',
+      'Open alerts: 1 critical; worst: Custom properties, 960 of 1,000, opened now.',
     )
     expect(json.series).toHaveLength(5)
     expect(json.series.slice(0, 2)).toEqual([

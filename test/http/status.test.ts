@@ -95,13 +95,13 @@ test('page and API say why an account is polled next when it is, in its own word
   }
   await changeWatch(steps, keys, 7, { turn })
   expect((await get('/api/v1/accounts/7')).json.nextPollBecause).toBe(
-    'In<b>voices (2-7): custom properties 93 % (warning from 95 %)',
+    'In<b>voices: custom properties 93 % (warning from 95 %)',
   )
   expect((await get('/api/v1/accounts')).json.items[0].nextPollBecause).toBe(
     '2-7: custom properties 93 % (warning from 95 %)',
   )
   expect((await get('/accounts/7')).words).toContain(
-    'Next poll in 15 min : In&lt;b&gt;voices (2-7): custom properties 93 % (warning from 95 %)',
+    'Next poll in 15 min : In&lt;b&gt;voices: custom properties 93 % (warning from 95 %)',
   )
 })
 

@@ -19,13 +19,13 @@ test('every page of an operator begins with the verdict, the same as the API tel
   const { verdict } = (await get('/api/v1/status')).json
   expect(verdict).toEqual({
     level: 'critical',
-    says: 'Critical: 1 critical alert; worst: acme.example.com, custom properties, 960 of 1,000',
+    says: 'Critical: 1 critical alert; worst: acme.example.com, Custom properties, 960 of 1,000',
     troubles: [
       {
         check: 'alerts',
         level: 'critical',
         verb: 'Review',
-        says: '1 critical alert; worst: acme.example.com, custom properties, 960 of 1,000',
+        says: '1 critical alert; worst: acme.example.com, Custom properties, 960 of 1,000',
         fix: null,
       },
     ],

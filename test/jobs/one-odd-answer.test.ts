@@ -86,7 +86,7 @@ describe('a report that was read before', () => {
     for (let n = 0; n < 4; n++) await one.pollWith(fails('transient', { status: 503 }))
     for (let n = 0; n < 3; n++) await one.pollWith(OWN_404)
     const over = (await one.outbox()).findLast(({ kind, status }) => kind === 'poll' && status === 'resolved')
-    expect(headlineOf(over as never)).toBe('Polls no longer fail, but pipelines are not available for this account')
+    expect(headlineOf(over as never)).toBe('Polls work again, but pipelines are not available for this account')
   })
 })
 

@@ -129,7 +129,10 @@ describe('polls that fail', () => {
       await one.poll()
       const alerts = await one.alerts()
       expect(outline(alerts)).toEqual(['poll firing entered', 'poll resolved recovered'])
-      expect(alerts[0]).toMatchObject({ cause: 'failing', message: expect.stringContaining(`${polls} polls in a row`) })
+      expect(alerts[0]).toMatchObject({
+        cause: 'failing',
+        message: expect.stringContaining(`${polls} polls failed in a row`),
+      })
       expect(await one.read()).toMatchObject({ pollFailure: null })
       expect(one.woken.filter((kind) => kind === 'alerts')).toHaveLength(2)
     },
@@ -175,7 +178,7 @@ describe('polls that fail', () => {
     }
     const alerts = await one.alerts()
     expect(outline(alerts)).toEqual(['poll firing entered'])
-    expect(alerts[0]?.message).toContain('also the one that a refresh brought at')
+    expect(alerts[0]?.message).toContain('It also refuses the token of ')
   })
 
   test('because the access token expired unseen work after one refresh', async () => {
@@ -228,7 +231,7 @@ describe('an account that moves to another data centre', () => {
     one.says.associations = fails('parked', { ...MOVING, retryAfterMs: 400 * DAY })
     await one.poll()
     expect(outline(await one.alerts())).toEqual(['token firing entered'])
-    expect((await one.alerts())[0]?.message).toContain('the provider answered 477). Its access token expires 2027-')
+    expect((await one.alerts())[0]?.message).toContain('HubSpot answered 477). The access token expires 2027-')
     one.clock.move(400 * DAY)
     one.says.refresh = async () => tokens('access-2', undefined, DAY)
     await refreshOne(one.services, HUB)

@@ -277,7 +277,7 @@ describe('an answer with new tokens that can not be read', () => {
     expect(others).toEqual([])
     expect(alert).toMatchObject({ status: 'firing', level: 'critical', cause: 'unreadable-answer' })
     expect(alert?.message).toContain(
-      `it is kept sealed in ${file}. Its refresh token is not used again until an operator`,
+      `it is kept sealed in ${file}. The refresh token is not used again until an operator`,
     )
     say(`alert: ${alert?.message}`)
 

@@ -79,7 +79,7 @@ describe('an outage of the provider', () => {
     await one.poll(...one.hubIds)
     for (let n = 0; n < 3; n++) await one.sweepFleet()
     expect(await one.alerts()).toEqual(['firing critical entered unreachable'])
-    expect(await one.messages()).toEqual([expect.stringMatching(/^All .* accounts: the provider can't be reached\. /)])
+    expect(await one.messages()).toEqual([expect.stringMatching(/^All .* accounts: HubSpot can't be reached\. /)])
 
     one.is('back')
     one.clock.move(MINUTE)
@@ -156,9 +156,7 @@ test('tokens of active accounts that are over because the endpoint lets too few 
   await one.refresh(one.hubIds.slice(5, 6))
   await one.sweepFleet()
   expect(await one.alerts()).toEqual(['firing critical entered throttled'])
-  expect((await one.messages())[0]).toMatch(
-    /^Tokens of 20 of 25 accounts are over: the provider throttles refreshes\. /,
-  )
+  expect((await one.messages())[0]).toMatch(/^Tokens of 20 of 25 accounts have expired: HubSpot throttles refreshes\. /)
   one.says.refresh = async () => tokens('access-3')
   await one.refresh(one.hubIds.slice(5), 6_000)
   await one.sweepFleet()

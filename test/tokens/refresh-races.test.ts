@@ -307,7 +307,7 @@ describe('a worker that dies between its lease and its answer', () => {
       expect(await w.refresh()).toMatchObject({ is: 'failed' })
       expect(await w.interruptedAt()).toBe(`${w.diedAt}`)
     }
-    const message = expect.stringContaining(`a refresh of this account broke off at ${formatMoment(w.diedAt)}`)
+    const message = expect.stringContaining(`A refresh broke off at ${formatMoment(w.diedAt)}`)
     expect(await w.outbox()).toMatchObject([{ level: 'critical', kind: 'token', message }])
     w.clock.move(DAY)
     says.next = tokens('access-2')

@@ -36,7 +36,7 @@ const refreshFailure = (count: number, more: object = {}) => ({
   },
 })
 const pollFailure = (count: number) => ({
-  pollFailure: { count, reason: 'associations: 502.', at: NOW - 9 * SECOND, since: NOW - 22 * MINUTE },
+  pollFailure: { count, reason: 'the provider answered 502', at: NOW - 9 * SECOND, since: NOW - 22 * MINUTE },
 })
 const blocked = (what: 'all' | 'part', scopes: string[] = []) => ({ pollBlocked: { what, since: NOW - DAY, scopes } })
 const uninstall = (more: object) => ({
@@ -54,7 +54,7 @@ const uninstall = (more: object) => ({
   },
 })
 const alert = (level: JudgedAlert['level'], isHandled = false, field = 'overall'): JudgedAlert => {
-  return { field, level, isHandled, title: 'custom properties, 960 of 1,000, opened 3 h ago' }
+  return { field, level, isHandled, title: 'Custom properties, 960 of 1,000, opened 3 h ago' }
 }
 const handled = alert('critical', true)
 
@@ -179,24 +179,20 @@ const rows: Row[] = [
   [
     'a part of its polls fails',
     'warning',
-    '22 polls failed: associations: 502',
+    "Association limits can't be read (HubSpot answers 502 since 09:38)",
     [
       TOKENS,
-      '22 polls in a row have failed for 22 minutes: associations: 502. Custom properties were read 9 s ago, associations 22 min ago.',
+      "Association limits can't be read (HubSpot answers 502 since 09:38). Custom property limits are up to date.",
     ],
-    pollFailure(22),
     {
-      readAt: [
-        { words: 'custom properties', at: NOW - 9 * SECOND },
-        { words: 'associations', at: NOW - 22 * MINUTE },
-      ],
+      pollFailure: { ...pollFailure(22).pollFailure, partly: { unread: ['associations'], read: ['customProperties'] } },
     },
   ],
   [
     'its last poll failed',
     'ok',
-    '1 poll failed: associations: 502',
-    [TOKENS, 'The last poll failed 9 s ago: associations: 502. Limits were read 9 s ago.', 'No alert is open.'],
+    "Limits can't be read (HubSpot answers 502 since 09:38)",
+    [TOKENS, "Limits can't be read (HubSpot answers 502 since 09:38). Limits were read 9 s ago.", 'No alert is open.'],
     pollFailure(1),
   ],
   [
@@ -267,7 +263,7 @@ const rows: Row[] = [
     [
       TOKENS,
       LIMITS,
-      'Open alerts: 2 critical, 1 warning + 4 handled; worst: custom properties, 960 of 1,000, opened 3 h ago.',
+      'Open alerts: 2 critical, 1 warning + 4 handled; worst: Custom properties, 960 of 1,000, opened 3 h ago.',
     ],
     {},
     { alerts: [alert('critical'), alert('critical'), alert('warning'), handled, handled, handled, handled] },
@@ -295,11 +291,11 @@ const rows: Row[] = [
   [
     'its polls fail, and the alert about that is open',
     'warning',
-    '22 polls failed: associations: 502',
+    "Limits can't be read (HubSpot answers 502 since 09:38)",
     [
       TOKENS,
-      '22 polls in a row have failed for 22 minutes: associations: 502. Limits were read 9 s ago.',
-      'Open alerts: 1 warning; worst: custom properties, 960 of 1,000, opened 3 h ago.',
+      "Limits can't be read (HubSpot answers 502 since 09:38). Limits were read 9 s ago.",
+      'Open alerts: 1 warning; worst: Custom properties, 960 of 1,000, opened 3 h ago.',
     ],
     pollFailure(22),
     { alerts: [alert('warning', false, 'poll')] },

@@ -22,28 +22,28 @@ const near = (more: object): TurnBecause => ({
 
 describe('why an account is polled next when it is', () => {
   test.each<[string, TurnBecause]>([
-    ['custom properties 93 % (warning from 95 %)', near({})],
+    ['Custom properties 93 % (warning from 95 %)', near({})],
     [
       'Invoices (2-7): custom properties 93 % (critical until below 92 %)',
       near({ series: 'type/2-7', level: 'critical', move: 'leave', of: 92 }),
     ],
-    ['custom properties, 930 of 1,000 (warning from 50 left)', near({ asks: 'remaining', of: 50 })],
+    ['Custom properties, 930 of 1,000 (warning from 50 left)', near({ asks: 'remaining', of: 50 })],
     [
-      'custom properties, 930 of 1,000 (warning until more than 80 are left)',
+      'Custom properties, 930 of 1,000 (warning until more than 80 are left)',
       near({ asks: 'remaining', move: 'leave', of: 80 }),
     ],
-    ['custom properties, 930 (warning from 950)', near({ limit: null, asks: 'count', of: 950 })],
-    ['Contacts → Companies: fullest record 93 % (warning from 95 %)', near({ series: 'fullest/0-1/0-2' })],
+    ['Custom properties, 930 (warning from 950)', near({ limit: null, asks: 'count', of: 950 })],
+    ['Companies per contact 93 % (warning from 95 %)', near({ series: 'fullest/0-1/0-2' })],
     [
-      'Contacts → Companies: 12 records at the association limit (warning until below 12)',
+      '12 contacts have the maximum of companies (warning until below 12)',
       near({ series: 'at/0-1/0-2', usage: 12, limit: null, asks: 'count', move: 'leave', of: 12 }),
     ],
     [
-      'custom properties, at this pace warning in 2 days',
+      'Custom properties, at this pace warning in 2 days',
       { is: 'rising', series: 'overall', days: 2.5, to: 'warning' },
     ],
     [
-      'Contacts → Companies: fullest record, at this pace its limit in 1 day',
+      'Companies per contact, at this pace its limit in 1 day',
       { is: 'rising', series: 'fullest/0-1/0-2', days: 1, to: 'limit' },
     ],
     ['its numbers last changed at 2026-11-21 10:00 UTC', { is: 'changed', at: AT }],

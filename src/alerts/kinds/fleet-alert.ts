@@ -76,9 +76,7 @@ export function endpointAnnouncer(
       writes.push(announce({ ...ofEndpoint, is: 'over', message: 'Tokens of all accounts are refreshed again.' }))
     if (isAhead) writes.push(announce({ ...ofClock, is: 'firing', message: describeSkew(skewMs) }))
     if (isRight)
-      writes.push(
-        announce({ ...ofClock, is: 'over', message: "This machine's clock agrees with the provider's again." }),
-      )
+      writes.push(announce({ ...ofClock, is: 'over', message: "This machine's clock agrees with HubSpot's again." }))
     return writes.reduce(bothWrites, NO_ALERT_WRITES)
   }
 }
@@ -91,17 +89,17 @@ function isClockRight({ skewMs }: EndpointState): boolean {
 export const ENDPOINT_CAUSE: Record<Cause, string> = {
   credentials: 'client secret rejected',
   refused: 'refresh tokens of many accounts refused at once',
-  unreachable: 'provider unreachable',
-  throttled: 'provider throttles every refresh',
+  unreachable: 'HubSpot unreachable',
+  throttled: 'HubSpot throttles every refresh',
 }
 
 const TO_DO: Record<Cause, string> = {
-  credentials: "Check provider.clientId and provider.clientSecret, and the app in the provider's developer account.",
+  credentials: 'Check provider.clientId and provider.clientSecret, and the app in your HubSpot developer account.',
   refused:
     'Was the app suspended or deleted, or do provider.clientId and provider.clientSecret belong to another app? Check ' +
-    "the provider's developer account.",
-  unreachable: "Check the provider's status page, and this machine's network and name service.",
-  throttled: 'The provider answers every token request with 429: find out what else uses up its limit.',
+    'your HubSpot developer account.',
+  unreachable: "Check HubSpot's status page, and this machine's network and name service.",
+  throttled: 'HubSpot answers every token request with 429. Find out what else uses up its limit.',
 }
 
 /** `first token expires in 4 min`. */
@@ -111,25 +109,23 @@ export function firstExpiry(expiresAt: number, now: number): string {
 
 /** Sentences: the trouble, how bad it is, what to do, what Plimsoll does. */
 function describeTrouble(cause: Cause, { fleet, breaker }: EndpointState, expiresAt: number | undefined, now: number) {
-  const accounts = countOf(fleet, 'account')
-  const first =
-    expiresAt === undefined ? '' : `${accounts}, ${firstExpiry(expiresAt, now)} (${formatMoment(expiresAt)}). `
+  const first = expiresAt === undefined ? '' : `The ${firstExpiry(expiresAt, now)} (${formatMoment(expiresAt)}). `
   const what =
     cause === 'unreachable'
-      ? "the provider can't be reached. Tokens can't be refreshed."
+      ? "HubSpot can't be reached. Tokens can't be refreshed."
       : `tokens can't be refreshed (${ENDPOINT_CAUSE[cause]}).`
   return (
-    `All ${accounts}: ${what} ${first}${TO_DO[cause]} ` +
-    `${breaker.detail.charAt(0).toUpperCase()}${breaker.detail.slice(1)}. No account was changed: one at a time is tried, and all are refreshed, nearest to ` +
-    'expiry first, as soon as one works.'
+    `All ${countOf(fleet, 'account')}: ${what} ${first}${TO_DO[cause]} ` +
+    `${breaker.detail.charAt(0).toUpperCase()}${breaker.detail.slice(1)}. No account was changed. Plimsoll tries one account ` +
+    'at a time. As soon as one works it refreshes all, the nearest to expiry first.'
   )
 }
 
 function describeSkew(skewMs: number): string {
   const which = skewMs > 0 ? 'behind' : 'ahead of'
   return (
-    `This machine's clock is ${formatSpan(Math.abs(skewMs))} ${which} the provider's. Tokens would seem to live longer or ` +
-    'shorter than they do: set the clock (NTP).'
+    `This machine's clock is ${formatSpan(Math.abs(skewMs))} ${which} HubSpot's. Tokens seem to live longer or shorter ` +
+    'than they do. Set the clock (NTP).'
   )
 }
 
@@ -138,17 +134,17 @@ const NAMES_STALE = 'plimsoll accounts list --stale names those without a fresh 
 /** The provider's outage, as polls show it. */
 export function describeFailingPolls({ polled, failing }: Coverage, reason: string | undefined): string {
   return (
-    `Limits of ${formatCount(failing)} of ${countOf(polled, 'account')} can't be read${becauseOf(reason)}. Check the provider's ` +
-    `status page; ${NAMES_STALE}. Each is tried again, and none gets an alert of its own meanwhile.`
+    `Limits of ${formatCount(failing)} of ${countOf(polled, 'account')} can't be read${becauseOf(reason)}. Check HubSpot's ` +
+    `status page. ${NAMES_STALE}. Plimsoll tries each again. None gets an alert of its own meanwhile.`
   )
 }
 
 /** Too few refreshes are let through. */
 export function describeThrottled({ late, kept }: { late: number; kept: number }, mostPerSecond: number): string {
   return (
-    `Tokens of ${formatCount(late)} of ${countOf(kept, 'account')} are over: the provider throttles refreshes. The token endpoint answers 429, ` +
-    `and lets about ${formatCount(Math.round(mostPerSecond * 10) / 10)} a second through. Find out what else uses up the app's limit, or ask the ` +
-    'provider for a higher one. The nearest to expiry go first.'
+    `Tokens of ${formatCount(late)} of ${countOf(kept, 'account')} have expired: HubSpot throttles refreshes. The token endpoint answers 429, ` +
+    `and lets about ${formatCount(Math.round(mostPerSecond * 10) / 10)} a second through. Find out what else uses up the app's limit, or ask ` +
+    'HubSpot for a higher one. The nearest to expiry go first.'
   )
 }
 
@@ -161,7 +157,7 @@ export function describeStale(
     `Limits of ${formatCount(stale)} of ${countOf(polled, 'account')} were not read for ${formatSpan(freshnessMs)}: ` +
     `${formatPercent(((polled - stale) / polled) * 100)} are covered, ${formatPercent(objective * 100)} should be` +
     `${failing === 0 ? '' : `; polls of ${formatCount(failing)} fail${becauseOf(reason)}`}. plimsoll status shows what ` +
-    `is overdue and the state of the token endpoint; ${NAMES_STALE}.`
+    `is overdue and the state of the token endpoint. ${NAMES_STALE}.`
   )
 }
 
@@ -178,7 +174,7 @@ export function describeRead(coverage: Coverage): string {
 /** The end of the provider's outage; `isOpen`: the token endpoint takes refreshes, and does not refuse the app instead. */
 export function describeReachable(coverage: Coverage, isOpen: boolean): string {
   const what = isOpen ? ': tokens are refreshed, and polls no longer fail' : ', but refuses refreshes'
-  return `The provider can be reached again${what}. Now ${freshText(coverage)}.`
+  return `HubSpot can be reached again${what}. Now ${freshText(coverage)}.`
 }
 
 function freshText({ polled, stale, notWatched }: Coverage): string {

@@ -136,8 +136,3 @@ export function closeAlerts(
   }
   return writes
 }
-
-/** The link itself is not kept with the alert: it lasts a week, and each message and page signs its own. */
-export function linkCommand({ hubId }: { hubId: number }): string {
-  return `plimsoll accounts reconnect-link ${hubId} prints the link for that.`
-}

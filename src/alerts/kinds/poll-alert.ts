@@ -6,7 +6,9 @@ import { countOf, formatCount } from '../../text/format-number.ts'
 import { formatMoment } from '../../text/format-time.ts'
 import type { PollCause } from '../alert.ts'
 import { POLL_FIELD } from '../alert-state.ts'
-import { closeAlert, isDueAgain, linkCommand, type NotifiedSubject, notifyAlert, openState } from './notified-alert.ts'
+import { linkCommand } from '../alert-title.ts'
+import { asHubSpot, unreadText } from '../unread-text.ts'
+import { closeAlert, isDueAgain, type NotifiedSubject, notifyAlert, openState } from './notified-alert.ts'
 
 export interface GrantAlertSettings {
   /** Scopes that the app asks for. */
@@ -88,8 +90,8 @@ export function pollAnnouncer(settings: PollAlertSettings): PollAnnouncer {
 }
 
 function describeOver({ lacking }: PollOutcome): string {
-  if (lacking.length === 0) return 'Limits are read again. Everything that is watched of this account was read.'
-  return `Polls no longer fail, but ${lacking.join(' and ')} are not available for this account. The rest was read.`
+  if (lacking.length === 0) return 'Limits are read again. All limits of this account are up to date.'
+  return `Polls work again, but ${lacking.join(' and ')} are not available for this account. All other limits are up to date.`
 }
 
 /** The alert about what could not be read of an account, and was put aside; the first poll that reads everything closes it. */
@@ -114,21 +116,18 @@ function about(
 
 function describeGrant({ scopes }: GrantAlertSettings, account: GrantedAccount): string {
   const missing = scopes.filter((scope) => !account.scopes.includes(scope))
-  return (
-    'The scopes that were granted for this account do not let its limits be read' +
-    `${missing.length === 0 ? ', nor do those that the app asks for' : ''}. To grant them, connect it again: ` +
-    `${linkCommand(account)}${missing.length === 0 ? '' : ` Missing: ${someOf(missing)}.`}`
-  )
+  const lacks = missing.length === 0 ? ' Nor do those that the app asks for.' : ` Missing: ${someOf(missing)}.`
+  return `The granted scopes do not allow to read limits.${lacks} Connect the account again to grant them. ${linkCommand(account)}`
 }
 
 /** The remedy comes first: mails cut a long message. */
 function describeRefused(settings: PollAlertSettings, account: AttemptedAccount, { what, scopes }: Refused): string {
-  const named = scopes.length === 0 ? '' : ` The provider asks for ${someOf(scopes)}, which need not be right.`
+  const named = scopes.length === 0 ? '' : ` HubSpot asks for ${someOf(scopes)}, which may be wrong.`
   const app = settings.opensLimits ? '' : ' The app asks for none of these: add one to provider.scopes.'
   return (
-    `The provider does not show the ${what.join(' and ')} of this account, because a scope was not granted` +
-    `${account.outcome.readAnything ? '; the rest is read as usual' : ''}. Any crm.objects.*.read scope will do, or tickets.${app} ` +
-    `To grant it, connect the account again: ${linkCommand(account)}${named}`
+    `HubSpot does not show the ${what.join(' and ')} of this account, because a scope was not granted.` +
+    `${account.outcome.readAnything ? ' All other limits are up to date.' : ''} Any crm.objects.*.read scope will do, or tickets.${app} ` +
+    `Connect the account again to grant it. ${linkCommand(account)}${named}`
   )
 }
 
@@ -146,15 +145,11 @@ interface WhyFailing {
 
 function describeFailing(account: AttemptedAccount): WhyFailing {
   const { outcome, now } = account
-  const { count, since } = failingAfter(account, outcome, now)
+  const failing = failingAfter(account, outcome, now)
   const [failure] = outcome.failures
-  const what = outcome.readAnything ? 'A part of the limits of this account' : 'The limits of this account'
-  const { cause, message } = whyFailing(account, failure?.class, since)
-  const polls = countOf(count, 'poll')
-  return {
-    cause,
-    message: `${what} could not be read in ${polls} in a row, since ${formatMoment(since)} (${failure?.message}). ${message}`,
-  }
+  const { cause, message } = whyFailing(account, failure?.class, failing?.since ?? now)
+  const what = failing === undefined ? '' : unreadText(failing, now)
+  return { cause, message: `${what} ${countOf(failing?.count ?? 1, 'poll')} failed in a row. ${message}` }
 }
 
 function whyFailing(account: AttemptedAccount, failureClass: string | undefined, since: number): WhyFailing {
@@ -163,11 +158,11 @@ function whyFailing(account: AttemptedAccount, failureClass: string | undefined,
     case 'unauthorized':
       return whyUnauthorized(account, since)
     case 'rejected':
-      return { cause: 'unauthorized', message: `Only a new connection helps: ${linkCommand(account)}` }
+      return { cause: 'unauthorized', message: `Only a new connection helps. ${linkCommand(account)}` }
     case 'client':
-      return failing("The provider does not take the request itself: see provider.api and the provider's own changes.")
+      return failing("HubSpot refuses the request itself: check provider.api and HubSpot's changelog.")
     default:
-      return failing("Plimsoll keeps trying. If it lasts, see the provider's status page.")
+      return failing("Plimsoll tries again. If it lasts, check HubSpot's status page.")
   }
 }
 
@@ -176,11 +171,14 @@ function whyUnauthorized({ hubId, refreshes }: AttemptedAccount, since: number):
   const { at = 0, failure } = refreshes ?? {}
   const says =
     failure !== undefined
-      ? `and its last refresh failed (${failure.reason})`
+      ? `The last refresh failed too (${asHubSpot(failure.reason)}).`
       : at >= since
-        ? `also the one that a refresh brought at ${formatMoment(at)}`
-        : `and no refresh has brought another one since then`
+        ? `It also refuses the token of ${formatMoment(at)}.`
+        : 'No refresh has brought another token since then.'
   const isNoHelp = failure === undefined ? at >= since : failure.class === 'rejected'
-  const toDo = isNoHelp ? `Connect the account again: ${linkCommand({ hubId })}` : 'Plimsoll keeps trying.'
-  return { cause: isNoHelp ? 'unauthorized' : 'failing', message: `Its access token is refused, ${says}. ${toDo}` }
+  const toDo = isNoHelp ? `Connect the account again. ${linkCommand({ hubId })}` : 'Plimsoll tries again.'
+  return {
+    cause: isNoHelp ? 'unauthorized' : 'failing',
+    message: isNoHelp ? `${says} ${toDo}` : `HubSpot refuses the access token. ${says} ${toDo}`,
+  }
 }

@@ -5,7 +5,9 @@ import { UNREADABLE_ANSWER } from '../../tokens/after-failure.ts'
 import type { AnnouncedAccount, AnnouncedSubject, TokenAnnouncer } from '../../tokens/refresh-account.ts'
 import { UNINSTALL_RULE } from '../alert.ts'
 import { TOKEN_FIELD } from '../alert-state.ts'
-import { closeAlert, linkCommand, type NotifiedSubject, notifyAlert, openState } from './notified-alert.ts'
+import { linkCommand } from '../alert-title.ts'
+import { asHubSpot } from '../unread-text.ts'
+import { closeAlert, type NotifiedSubject, notifyAlert, openState } from './notified-alert.ts'
 
 export interface TokenAlertSettings {
   pageOf: (hubId: number) => string
@@ -24,8 +26,8 @@ export function tokenAnnouncer(settings: TokenAlertSettings): TokenAlerts {
       if (account.tokenAlert !== '') return NO_ALERT_WRITES
       const expires = account.expiresAt > account.now ? 'expires' : 'expired'
       const message =
-        `This account's tokens can't be refreshed for now (${reason}). Its access token ${expires} ` +
-        `${timeOf(account.expiresAt)}, tokens last worked ${timeOf(account.refreshedAt)}. Plimsoll keeps trying.`
+        `Tokens can't be refreshed for now (${asHubSpot(reason)}). The access token ${expires} ${timeOf(account.expiresAt)}. ` +
+        `Tokens last worked ${timeOf(account.refreshedAt)}. Plimsoll tries again.`
       return notifyAlert(about(settings, account), { level: 'critical', cause: 'failing', message })
     },
     reauthorize: (account, refusal) => {
@@ -33,46 +35,46 @@ export function tokenAnnouncer(settings: TokenAlertSettings): TokenAlerts {
       const open = openState(subject)
       if (open?.level === 'critical' && !MAY_WORK.includes(open.cause)) return NO_ALERT_WRITES
       const why = refusal.isElsewhere
-        ? refusal.message
-        : `the provider refuses its refresh token (${refusal.message}). Either ${whyRefused(account)}`
+        ? `Tokens can't be refreshed: ${refusal.message}.`
+        : `HubSpot refuses the refresh token (${asHubSpot(refusal.message)}). ${whyRefused(account)}`
       const message =
-        `This account's tokens can't be refreshed: ${why}. Tokens last worked ${timeOf(account.refreshedAt)}. ` +
-        `Only a new connection helps: ${linkCommand(account)}`
+        `${why} Tokens last worked ${timeOf(account.refreshedAt)}. ` +
+        `Only a new connection helps. ${linkCommand(account)}`
       return notifyAlert(subject, { level: 'critical', message })
     },
     foreign: (account, owner) => {
       if (account.tokenAlert !== '') return NO_ALERT_WRITES
       const message =
-        `The refresh token that was imported for this account belongs to account ${owner}: it is neither refreshed nor ` +
-        `polled under this name. Import it with its own token (--replace), or connect it: ${linkCommand(account)}`
+        `The imported refresh token belongs to account ${owner}. Plimsoll neither refreshes nor polls it under this name. ` +
+        `Import the account's own token (--replace), or connect the account. ${linkCommand(account)}`
       return notifyAlert(about(settings, account), { level: 'critical', cause: 'foreign', message })
     },
     unreadable: (account, reason) => {
       const subject = about(settings, account)
       if (openState(subject)?.cause === UNREADABLE_ANSWER) return NO_ALERT_WRITES
       const message =
-        `This account's tokens can't be refreshed: ${reason}. Its refresh token is not used again until an operator ` +
-        `decides: plimsoll accounts refresh ${account.hubId} tries again.`
+        `Tokens can't be refreshed: ${reason}. The refresh token is not used again until an operator decides. ` +
+        `plimsoll accounts refresh ${account.hubId} tries again.`
       return notifyAlert(subject, { level: 'critical', cause: UNREADABLE_ANSWER, message })
     },
-    recovered: (account) => closeAlert(about(settings, account), "The account's tokens are refreshed again."),
+    recovered: (account) => closeAlert(about(settings, account), 'Tokens are refreshed again.'),
     undeleted: (account, { askedAt, reason }) => {
       if (account.tokenAlert !== '') return NO_ALERT_WRITES
       const message =
-        `The uninstall of this account was asked for ${timeOf(askedAt)}, but its refresh token could not be deleted at ` +
-        `the provider so far (${reason}). It is tried again until it works.`
+        `The uninstall was requested ${timeOf(askedAt)}. HubSpot has not deleted the refresh token so far (${asHubSpot(reason)}). ` +
+        'Plimsoll tries until it works.'
       return notifyAlert(about(settings, account), { level: 'warning', rule: UNINSTALL_RULE, message })
     },
-    deleted: (account) => closeAlert(about(settings, account), 'The refresh token is deleted: the uninstall is done.'),
+    deleted: (account) => closeAlert(about(settings, account), 'Uninstall is done. The refresh token is deleted.'),
   }
 }
 
 /** Uninstalled, revoked - or lost by us: that must not be kept quiet. */
 function whyRefused({ interruptedAt }: AnnouncedAccount): string {
-  if (interruptedAt === null) return 'the app was uninstalled, or its access revoked'
+  if (interruptedAt === null) return 'The app was uninstalled, or its access was revoked.'
   return (
-    `a refresh of this account broke off at ${timeOf(interruptedAt)}, its worker killed or the answer lost, so the new ` +
-    'refresh token that the provider gave out may have been lost with it; or the app was uninstalled, or its access revoked'
+    `A refresh broke off at ${timeOf(interruptedAt)}: its worker was killed, or the answer was lost. The new refresh ` +
+    'token may have been lost with it. Or the app was uninstalled, or its access was revoked.'
   )
 }
 

@@ -1,5 +1,5 @@
 import { type Alert, inOrder, type Message, UNINSTALL_RULE } from '../../alerts/alert.ts'
-import { aboutOf, countedRecords, countsRecords, metricNoun, wayOutOf } from '../../alerts/series-name.ts'
+import { countsRecords, nameParts, seriesName, wayOutOf } from '../../alerts/series-name.ts'
 import { cleanText } from '../../text/clean-text.ts'
 import { countOf, formatCount } from '../../text/format-number.ts'
 import { percentOf } from './describe-alert.ts'
@@ -44,8 +44,8 @@ export function customerMessage(message: Message, links: MailLinks): CustomerMes
   const sentences = [
     ...new Set(others.map((alert) => customerSentence(alert, account, sender))),
     ...(near.length === 0 ? [] : [`${account} ${nearText(near, message.data.truncated)}.`]),
-    ...(over.length === 0 ? [] : [`${account} is below ${countOf(over.length, 'limit')} again.`]),
-    ...(moved.length === 0 ? [] : [`${account} has ${countOf(moved.length, 'limit')} that changed.`]),
+    ...(over.length === 0 ? [] : [`${account} is no longer close to ${limitsText(over.length)}.`]),
+    ...(moved.length === 0 ? [] : [`${account} has ${limitsText(moved.length)} that changed.`]),
   ]
   const shown = [...near, ...moved, ...over]
   const button = buttonOf(alerts, links)
@@ -74,9 +74,13 @@ function nameOf(account: Alert['account']): string {
 
 function nearText(near: readonly Alert[], truncated: number): string {
   const full = near.filter((alert) => (percentOf(alert) ?? 0) >= 100).length
-  const all = countOf(near.length + truncated, 'limit')
+  const all = limitsText(near.length + truncated)
   if (full === near.length) return `has reached ${all}`
   return full === 0 ? `is close to ${all}` : `has reached or is close to ${all}`
+}
+
+function limitsText(count: number): string {
+  return count === 1 ? 'a limit' : countOf(count, 'limit')
 }
 
 /** An alert that is not about a limit. */
@@ -96,14 +100,13 @@ function lower(text: string): string {
 /** `Property Listings`, `997 of 1,000 custom properties used`. */
 function limitOf({ series, usage, limit, status }: Alert): Omit<CustomerLimit, 'records'> {
   if (series === undefined) return { name: '', used: '' }
-  const noun = metricNoun(series.metric)
-  const about = aboutOf(series)
-  const name = about === '' ? `${noun.charAt(0).toUpperCase()}${noun.slice(1)}` : about
+  const { about, noun } = nameParts(series)
+  const name = about === '' ? seriesName(series) : about
   const end = status === 'resolved' ? ', no longer close to the limit' : ''
   if (usage === undefined) return { name, used: `${noun}${end}` }
-  if (countsRecords(series)) return { name, used: `${countedRecords(series, usage)}${end}` }
-  const of = limit === undefined ? '' : ` of ${formatCount(limit)}`
-  return { name, used: `${formatCount(usage)}${of} ${about === '' ? '' : `${noun} `}used${end}`.replace(/ {2,}/g, ' ') }
+  if (countsRecords(series)) return { name, used: `${formatCount(usage)}${end}` }
+  const what = about === '' || noun === '' ? 'used' : `${noun} used`
+  return { name, used: `${formatCount(usage)}${limit === undefined ? '' : ` of ${formatCount(limit)}`} ${what}${end}` }
 }
 
 function recordsOf(alert: Alert, links: MailLinks): CustomerLimit['records'] {

@@ -1,7 +1,7 @@
 import type { Alert } from '../../alerts/alert.ts'
-import { alertTitle } from '../../alerts/alert-title.ts'
+import { alertTitle, linkCommand } from '../../alerts/alert-title.ts'
 import { becauseText } from '../../alerts/evaluation/because.ts'
-import { countsRecords, limitText, seriesName, wayOutOf } from '../../alerts/series-name.ts'
+import { countsRecords, limitText, seriesName, usedText, wayOutOf } from '../../alerts/series-name.ts'
 import { cleanText } from '../../text/clean-text.ts'
 import {
   countOf,
@@ -13,7 +13,7 @@ import {
 } from '../../text/format-number.ts'
 import { formatTime, formatTimeAndAge } from '../../text/format-time.ts'
 import { type DescribedRecords, describeRecords } from './describe-records.ts'
-import { type Action, actionsOf, type MailLinks, safeUrl, wantsReconnect } from './mail-links.ts'
+import { type Action, actionsOf, type MailLinks, RECONNECT, safeUrl, wantsReconnect } from './mail-links.ts'
 
 export type Badge = 'CRITICAL' | 'WARNING' | 'RESOLVED' | 'TEST'
 
@@ -24,14 +24,18 @@ export interface DescribedAlert {
   subject: string
   /** `Contacts: custom properties, 997 of 1,000`. */
   headline: string
-  /** The same for a table that has a column for the fullness: `Contacts: custom properties`. */
+  /** The same beside its numbers: `Contacts: custom properties`. */
   topic: string
-  /** The event in one line. */
+  /** `997 of 1,000, 3 days left`; since when, where it has no numbers. */
+  numbers: string
+  /** The rest: how it changed, why, what to do. */
+  details: string
+  /** Headline and details. */
   happened: string
   /** Share of the limit that is used. */
   percent?: number
   limit?: string
-  /** `6.5 days`, `full`. */
+  /** `6 days`; `0` where the limit is reached. */
   daysLeft?: string
   facts: MailFact[]
   records?: DescribedRecords
@@ -46,24 +50,29 @@ export interface MailFact {
 }
 
 export function describeAlert(alert: Alert, now: number, links: MailLinks = {}): DescribedAlert {
-  const { kind, status, reason, limit, daysLeft } = alert
+  const { kind, status, reason, limit, daysLeft, since } = alert
   const percent = percentOf(alert)
   const records = describeRecords(alert, links.record)
   const url = safeUrl(alert.url)
-  const hasColumns = kind === 'limit' && reason !== 'uninstalled' && percent !== undefined
+  const actions = actionsOf(alert, links)
+  const headline = headlineOf(alert)
+  const details = detailsOf(alert, actions)
+  const hasNumbers = kind === 'limit' && reason !== 'uninstalled' && percent !== undefined
   return {
     badge: badgeOf(alert),
     subject: accountName(alert) ?? (kind === 'delivery' ? 'Delivery of alerts' : 'All accounts'),
-    headline: headlineOf(alert),
-    topic: hasColumns ? alertTitle(alert) : headlineOf(alert),
-    happened: whatHappened(alert),
+    headline,
+    topic: hasNumbers ? alertTitle(alert) : headline,
+    numbers: hasNumbers ? numbersOf(alert) : `since ${formatTime(since)}`,
+    details,
+    happened: `${headline}. ${details}`.trim(),
     ...(percent !== undefined && { percent }),
     ...(limit !== undefined && { limit: formatCount(limit) }),
-    ...(status === 'firing' && daysLeft !== undefined && { daysLeft: formatDaysLeft(daysLeft) }),
+    ...(status === 'firing' && daysLeft !== undefined && { daysLeft: daysLeft <= 0 ? '0' : formatDaysLeft(daysLeft) }),
     facts: factsOf(alert, now, links),
     ...(records !== undefined && { records }),
     ...(url !== undefined && { url }),
-    actions: actionsOf(alert, links),
+    actions,
   }
 }
 
@@ -79,12 +88,12 @@ export function accountName({ account }: Alert): string | undefined {
   return domain === '' ? `account ${account.hubId}` : `${domain} (${account.hubId})`
 }
 
-/** The effect in a few words, without the account: `custom properties, 997 of 1,000`, `customer must reconnect`. */
+/** The effect in a few words, without the account: `Custom properties, 997 of 1,000`, `Customer must reconnect`. */
 export function headlineOf(alert: Alert): string {
-  const { kind, status, series, reason } = alert
-  if (reason === 'uninstalled') return 'app uninstalled, alert closed'
-  // The end of a poll alert does not mean that all is read: only its message says so.
-  const hasTitle = kind === 'token' || (kind === 'poll' && status === 'firing')
+  const { kind, status, series, reason, cause } = alert
+  if (reason === 'uninstalled') return 'App uninstalled, alert closed'
+  // Only the message of a poll alert names the limits that are read, and those that are not.
+  const hasTitle = kind === 'token' || (kind === 'poll' && status === 'firing' && cause !== 'failing')
   if (series === undefined) return hasTitle ? alertTitle(alert) : firstSentence(alert)
   if (kind === 'limit-changed') return limitChanged(alert)
   const forecast = forecastThatCounts(alert)
@@ -124,15 +133,19 @@ export function lastedFor({ status, since, measuredAt }: Alert): string | undefi
   return status === 'resolved' && ms >= 0 ? formatSpan(ms) : undefined
 }
 
-function whatHappened(alert: Alert): string {
-  const message = alert.kind === 'limit' ? '' : cleanText(alert.message ?? '', 600)
-  const { reason, supersedes = [] } = alert
-  const closed = reason === 'uninstalled' ? 'The app was uninstalled from this account. The alert is closed.' : ''
-  const change = `${changeOf(alert)}: ${headlineOf(alert)}${movedLimit(alert)}.`
+/** A message without its headline, or the change of a number. */
+function detailsOf(alert: Alert, actions: readonly Action[]): string {
+  const { kind, reason, account, supersedes = [] } = alert
+  const isLinked = account !== undefined && actions.some(({ name }) => name === RECONNECT)
+  const given = kind === 'limit' ? '' : cleanText(alert.message ?? '', 600)
+  const message = isLinked ? given.replace(` ${linkCommand(account)}`, '') : given
+  const headline = `${headlineOf(alert)}.`
+  const told = message.startsWith(headline) ? message.slice(headline.length).trimStart() : message
+  const change = message !== '' || reason === 'uninstalled' ? told : `${changeOf(alert)}${movedLimit(alert)}.`
   // Only the newest transition of an alert is sent; the others are counted.
   const often =
-    supersedes.length === 0 ? '' : ` It changed ${countOf(supersedes.length + 1, 'time')} since the last message.`
-  return (message || closed || change) + often
+    supersedes.length === 0 ? '' : `It changed ${countOf(supersedes.length + 1, 'time')} since the last message.`
+  return `${change} ${often}`.trim()
 }
 
 /** A level may be entered, or left, though usage did not change. */
@@ -143,16 +156,16 @@ function movedLimit({ limit, previous }: Alert): string {
 
 function changeOf(alert: Alert): string {
   const { reason, level, previous, kind } = alert
-  const from = previous === undefined ? '' : `from ${previous.level} `
+  const moved = previous === undefined ? level : `${previous.level} → ${level}`
   switch (reason) {
     case 'entered':
-      return kind === 'limit-changed' ? 'Changed' : `Now ${level}`
+      return kind === 'limit-changed' ? 'Limit changed' : `New: ${level}`
     case 'escalated':
-      return `Got worse, ${from}to ${level}`
+      return `Worse: ${moved}`
     case 'worse':
-      return `Got worse, still ${level}`
+      return `Still ${level}, usage rose`
     case 'eased':
-      return `Got better, ${from}to ${level}`
+      return `Better: ${moved}`
     case 'recovered':
       return recovery(alert)
     case 'repeat':
@@ -178,7 +191,12 @@ function recovery(alert: Alert): string {
   return lasted === undefined ? 'Back to normal' : `Back to normal after ${lasted}`
 }
 
-/** Below the bar: since when, how bad, why, what to do. */
+function numbersOf({ usage = 0, limit, status, daysLeft = 0 }: Alert): string {
+  const days = status === 'firing' && daysLeft > 0 ? `, ${daysLeftText(daysLeft)}` : ''
+  return `${usedText(usage, limit)}${days}`
+}
+
+/** Below the bar: since when, how bad, what to do, why. */
 function factsOf(alert: Alert, now: number, links: MailLinks): MailFact[] {
   const { kind, series, since, measuredAt, status } = alert
   if (kind === 'test') return []
@@ -187,12 +205,13 @@ function factsOf(alert: Alert, now: number, links: MailLinks): MailFact[] {
     lasted === undefined
       ? ['Since', formatTimeAndAge(since, now)]
       : ['Lasted', `${lasted}, from ${formatTime(since)} to ${formatTime(measuredAt)}`],
-    [series !== undefined && countsRecords(series) ? 'Records' : 'Usage', usageOf(alert)],
+    ['Usage', series !== undefined && countsRecords(series) ? undefined : usageOf(alert)],
     ['Change', changedSince(alert)],
     ['Forecast', status === 'firing' ? forecastOf(alert) : undefined],
     ['Measured', series === undefined ? undefined : formatTimeAndAge(measuredAt, now)],
-    ['Why now', whyNow(alert, links.rule)],
-    ['To do', status === 'firing' ? toDo(alert, links) : undefined],
+    ['To do', status === 'firing' ? toDo(alert) : undefined],
+    ['Reason', reasonText(alert)],
+    ['Rule', ruleText(alert, links.rule)],
   ]
   return facts.flatMap(([name, value]) => (value === undefined ? [] : [{ name, value }]))
 }
@@ -221,31 +240,28 @@ function changedSince({ previous, usage, limit }: Alert): string | undefined {
 }
 
 function forecastOf({ daysLeft, daysLeftRange }: Alert): string | undefined {
-  if (daysLeft === undefined) return undefined
-  return daysLeft <= 0 ? 'full' : `${daysLeftText(daysLeft, daysLeftRange)} at this pace`
+  return daysLeft === undefined || daysLeft <= 0 ? undefined : `${daysLeftText(daysLeft, daysLeftRange)} at this pace`
 }
 
-/** The condition that decided, and its rule; nothing for kinds that no rule decides about. */
-function whyNow({ kind, rule, reason, because }: Alert, placeOf: MailLinks['rule']): string | undefined {
-  if (kind === 'limit-changed') return 'the provider moved the limit'
+/** The condition that decided. */
+function reasonText({ kind, because }: Alert): string | undefined {
+  if (kind === 'limit-changed') return 'HubSpot changed the limit'
+  return because === undefined ? undefined : becauseText(because)
+}
+
+function ruleText({ kind, rule, reason }: Alert, placeOf: MailLinks['rule']): string | undefined {
   if (kind !== 'limit' || reason === 'uninstalled') return undefined
   const place = placeOf?.(rule)
-  // A customer is not shown our rules.
-  if (rule === '') return undefined
-  const name = `rule ${cleanText(rule, 80)}${place === undefined ? '' : ` (${place})`}`
-  return because === undefined ? name : `${becauseText(because)}; ${name}`
+  return `${cleanText(rule, 80)}${place === undefined ? '' : ` (${place})`}`
 }
 
 /** Other kinds have it in their message. */
-function toDo(alert: Alert, { isForCustomer }: MailLinks): string | undefined {
+function toDo(alert: Alert): string | undefined {
   const { kind, series } = alert
-  if (wantsReconnect(alert) && isForCustomer) return 'Open the link as an administrator of the account.'
   if (wantsReconnect(alert)) return 'Send the reconnect link to an administrator of the account.'
   if (series === undefined) return undefined
   if (kind === 'limit-changed') return 'Check that the account has enough room left.'
-  const what = wayOutOf(series)
-  const wayOut = `${what === undefined ? 'Make room' : what}, or have the limit raised.`
-  return isForCustomer ? wayOut : `${wayOut} Once acknowledged, it is sent again only when it gets worse.`
+  return `${wayOutOf(series) ?? 'Make room'}, or have the limit raised.`
 }
 
 /** The one to name of an account's: a critical one first, else by the order of the message. */

@@ -10,7 +10,7 @@ export interface DescribedChange {
   /** `acme.example.com (123)`, `All accounts`. */
   subject: string
   hubId?: number
-  /** `custom properties`; empty for the account itself. */
+  /** `Custom properties`; empty for the account itself. */
   what: string
   /** `warning → critical, 960 of 1,000`, `connected`. */
   moved: string
@@ -20,7 +20,7 @@ export interface DescribedChange {
 
 /** All changes of one account in a group, the worst first. */
 export interface ChangedAccount extends DescribedChange {
-  /** `3 alerts opened, 1 limit moved`. */
+  /** `3 alerts opened, 1 limit changed`. */
   counted: string
   /** The other ones. */
   others: DescribedChange[]
@@ -40,9 +40,9 @@ export interface DescribedChanges {
 
 const TITLES: Record<ChangeGroup, string> = {
   accounts: 'Accounts: connected, uninstalled, must reconnect',
-  worse: 'Got worse',
-  limits: 'Limits that moved',
-  better: 'Got better',
+  worse: 'Worse',
+  limits: 'Limits changed',
+  better: 'Better',
 }
 
 export function describeChanges(changes: FleetChanges): DescribedChanges {
@@ -71,7 +71,7 @@ function describeAccount(changes: readonly FleetChange[]): ChangedAccount {
   return { ...worst, counted: changesText({ counts }, ''), others }
 }
 
-/** `acme.example.com (123): 4 alerts opened; worst: custom properties, warning → critical, 960 of 1,000 (2026-11-21 10:00 CET)`. */
+/** `acme.example.com (123): 4 alerts opened; worst: Custom properties, warning → critical, 960 of 1,000 (2026-11-21 10:00 CET)`. */
 export function changeLine({ subject, counted, what, moved, at, others }: ChangedAccount): string {
   const worst = others.length === 0 ? '' : `${counted}; worst: `
   return `${subject}: ${worst}${changeText({ what, moved })} (${at})`
@@ -87,7 +87,7 @@ const COUNTED: Record<ChangeName, (count: number) => string> = {
   lost: (count) => `${countOf(count, 'account')} must reconnect`,
   entered: (count) => `${countOf(count, 'alert')} opened`,
   worse: (count) => `${countOf(count, 'alert')} got worse`,
-  limit: (count) => `${countOf(count, 'limit')} moved`,
+  limit: (count) => `${countOf(count, 'limit')} changed`,
   eased: (count) => `${countOf(count, 'alert')} eased`,
   left: (count) => `${countOf(count, 'alert')} ended`,
   recovered: (count) => `${countOf(count, 'account')} recovered`,
@@ -107,7 +107,7 @@ export function changesText({ counts }: Pick<FleetChanges, 'counts'>, none: stri
 }
 
 /** In a line: what happened to an account. */
-const EVENT: Partial<Record<ChangeName, string>> = { lost: 'had to reconnect', uninstalled: 'app uninstalled' }
+const EVENT: Partial<Record<ChangeName, string>> = { lost: 'must reconnect' }
 
 function subjectOf({ account, alert }: FleetChange): string {
   return accountName({ account } as Alert) ?? (alert?.kind === 'delivery' ? 'Delivery of alerts' : 'All accounts')
@@ -124,9 +124,10 @@ function describeChange(change: FleetChange): DescribedChange {
   }
 }
 
-/** `connected, then app uninstalled`, `reconnected 3 times`. */
+/** `connected, then uninstalled`, `reconnected 3 times`. */
 function eventText({ change, before, times }: FleetChange): string {
   const name = EVENT[change] ?? change
+  if (before === 'lost' && change === 'reconnected') return name
   if (before !== undefined) return `${EVENT[before] ?? before}, then ${name}`
   return times === 1 ? name : `${name} ${formatCount(times)} times`
 }
@@ -143,7 +144,7 @@ function movedText(change: FleetChange, alert: Alert): string {
   const { from, via, to, times } = change
   const isSame = from === to && via === undefined
   const path = [from, via, to].flatMap((state) => (state === undefined ? [] : [stateText(state, change)]))
-  const still = change.change === 'lost' ? 'must reconnect' : `still ${to}, worse`
+  const still = change.change === 'lost' ? 'must reconnect' : `still ${to}, usage rose`
   const moved = isSame ? still : [...path.slice(0, -1), endWithoutRecovery(alert) ?? path.at(-1)].join(' → ')
   // More than the path shows.
   const often = times > 2 ? `${formatCount(times)} changes` : ''

@@ -1,4 +1,4 @@
-import { inOrder, type Message } from '../../alerts/alert.ts'
+import { type FleetChanges, inOrder, type Message } from '../../alerts/alert.ts'
 import { shorten } from '../../text/clean-text.ts'
 import { countOf } from '../../text/format-number.ts'
 import { type Badge, describeAlert, type MailFact, worstDescribed } from './describe-alert.ts'
@@ -6,8 +6,7 @@ import { changesBlock, describeChanges } from './describe-changes.ts'
 import { type Action, type MailLinks, RECONNECT } from './mail-links.ts'
 import { subjectLine } from './subject.ts'
 
-const MOST_OF_ONE = 10
-const MOST_RECORDS = 10
+const MOST_LISTED = 10
 const MOST_LINE = 250
 const MOST_CHANGES = 2_000
 
@@ -32,51 +31,51 @@ export interface OutlinePart {
 export function outlineOf(message: Message, links: MailLinks): Outline {
   const { timestamp, data } = message
   const { changed, truncated } = data
+  const subject = subjectLine(message)
   const byAccount = Map.groupBy(inOrder(message), ({ account }) => account?.hubId)
   const parts = [...byAccount.values()].map((own) => {
     const described = own.map((alert) => describeAlert(alert, Date.parse(timestamp), links))
-    return data.alerts.length === 1 ? wholePart(described) : accountPart(described)
+    const [one, ...others] = described
+    const isAlone = byAccount.size === 1 && others.length === 0
+    return isAlone && one !== undefined ? wholePart(one, subject) : accountPart(described, byAccount.size > 1)
   })
-  const changes =
-    changed === undefined ? [] : [linesOnly(shorten(changesBlock(describeChanges(changed)), MOST_CHANGES))]
-  return { subject: subjectLine(message), parts: [...changes, ...parts], truncated }
+  const changes = changed === undefined ? [] : [{ alerts: 0, lines: changeLines(changed), facts: [], actions: [] }]
+  return { subject, parts: [...changes, ...parts], truncated }
 }
 
 type Described = ReturnType<typeof describeAlert>
 
-function linesOnly(text: string): OutlinePart {
-  return { alerts: 0, lines: text.split('\n').filter((line) => line !== ''), facts: [], actions: [] }
+function changeLines(changed: FleetChanges): string[] {
+  return shorten(changesBlock(describeChanges(changed)), MOST_CHANGES)
+    .split('\n')
+    .filter(Boolean)
 }
 
-function wholePart(described: readonly Described[]): OutlinePart {
-  const lines = described.map(({ badge, happened }) => `${MARK[badge]} ${happened}`)
-  const records = described.flatMap(({ records }) => (records === undefined ? [] : records))
-  const rows = records.flatMap(({ note, rows }) => [
-    `Records (${note})`,
-    ...rows.slice(0, MOST_RECORDS).map(({ label, id, usage }) => ['•', label ?? [], `#${id}`, usage].flat().join(' ')),
-  ])
-  const facts = described
-    .flatMap((one) => one.facts)
-    .map(({ name, value }) => ({ name, value: shorten(value, MOST_LINE) }))
-  return { alerts: 1, lines: [...lines, ...rows], facts, actions: described.flatMap(({ actions }) => actions) }
+/** The subject has the headline already, unless that was too long for it. */
+function wholePart(one: Described, subject: string): OutlinePart {
+  const { badge, headline, details, happened, percent, records, actions } = one
+  const told = percent === undefined && !subject.includes(headline) ? happened : details
+  const rows = (records?.rows ?? [])
+    .slice(0, MOST_LISTED)
+    .map(({ label, id, usage }) => ['•', label ?? [], `#${id}`, usage].flat().join(' '))
+  const facts = one.facts.map(({ name, value }) => ({ name, value: shorten(value, MOST_LINE) }))
+  const lines = [told === '' ? [] : `${MARK[badge]} ${told}`, records ? `Records (${records.note})` : [], rows].flat()
+  return { alerts: 1, lines, facts, actions }
 }
 
-/** One account: its alerts a line each, and the links of the worst. */
-function accountPart(own: readonly Described[]): OutlinePart {
-  const lines = own
-    .slice(0, MOST_OF_ONE)
-    .map(({ badge, headline }) => shorten(`${MARK[badge]} ${badge} ${headline}`, MOST_LINE))
-  const more = own.length > lines.length ? [countOf(own.length - lines.length, 'more alert')] : []
+/** One account: its alerts a field each, and the links of the worst. */
+function accountPart(own: readonly Described[], isNamed: boolean): OutlinePart {
+  const facts = own.slice(0, MOST_LISTED).map(({ badge, topic, numbers }) => ({
+    name: shorten(`${MARK[badge]} ${topic}`, MOST_LINE),
+    value: numbers,
+  }))
+  const more = own.length > facts.length ? [countOf(own.length - facts.length, 'more alert')] : []
   const worst = worstDescribed(own)
   const actions = own.flatMap((one) =>
     one.actions.filter(({ name }, n) => (one === worst && n === 0) || name === RECONNECT),
   )
-  return {
-    alerts: own.length,
-    lines: [own[0]?.subject ?? '', ...lines, ...more],
-    facts: [],
-    actions: actions.slice(0, 2),
-  }
+  const account = isNamed ? [own[0]?.subject ?? ''] : []
+  return { alerts: own.length, lines: [...account, ...more], facts, actions: actions.slice(0, 2) }
 }
 
 /** The first parts, as many as fit; `render` also gets the number of alerts that are left out. */
@@ -102,7 +101,8 @@ export function fitted<T>(
   const [first] = parts
   if (least > 0 || first === undefined) return renderFirst(least)
   // Too large even alone: what happened, and where the rest is.
-  const rendered = render([{ ...first, lines: first.lines.slice(0, 2), facts: [] }], total - first.alerts)
+  const short = { ...first, lines: first.lines.slice(0, 1), facts: first.facts.slice(0, 3) }
+  const rendered = render([short], total - first.alerts)
   return fits(rendered) ? rendered : renderFirst(0)
 }
 
@@ -116,7 +116,7 @@ export function outlineText(outline: Outline, home: string, fits: (text: string)
 }
 
 function partText({ lines, facts, actions }: OutlinePart): string {
-  const named = facts.map(({ name, value }) => `${name}: ${value}`)
+  const named = facts.map(({ name, value }) => `${name}${name.includes(': ') ? ',' : ':'} ${value}`)
   return [...lines, ...named, ...actions.map(({ name, url }) => `${name}: ${url}`)].join('\n')
 }
 

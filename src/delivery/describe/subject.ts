@@ -1,5 +1,6 @@
 import { type Alert, byConsequence, type Message } from '../../alerts/alert.ts'
-import { aboutOf, countedRecords, countsRecords, limitWords, metricNoun } from '../../alerts/series-name.ts'
+import { alertTitle } from '../../alerts/alert-title.ts'
+import { countsRecords, limitText, limitWords, nameParts } from '../../alerts/series-name.ts'
 import { defined } from '../../runtime/defined.ts'
 import { cleanText, shorten } from '../../text/clean-text.ts'
 import { countOf, formatCount, formatPercent } from '../../text/format-number.ts'
@@ -15,8 +16,8 @@ import {
 
 /** Longest subject that mail programs show, beside the account's name. */
 const LONGEST = 60
-/** A shorter part of a name does not show which one it is. */
-const LEAST_NAME = 14
+/** Room for the name of a type or a pair, however long the rest is: without it no one knows which limit it is. */
+const LEAST_NAME = 32
 /** All of the subject is cleaned: names, effects and causes may come from outside. */
 const MAX_LENGTH = 180
 
@@ -73,9 +74,10 @@ function shortName({ hubId, hubDomain }: NonNullable<Alert['account']>): string 
 /** The effect without what differs from account to account, but for how full the worst is. */
 function sharedEffect(alert: Alert): string {
   const { kind, series, status, reason } = alert
-  const [cause = ''] = headlineOf(alert).split(/, |: /, 1)
+  const isUnread = kind === 'poll' && status === 'firing'
+  const [cause = ''] = (isUnread ? alertTitle(alert) : headlineOf(alert)).split(/, |: /, 1)
   if (kind === 'limit-changed') return 'limit changed'
-  if (series === undefined || reason === 'uninstalled') return cause.replace(/ for now$/, '')
+  if (series === undefined || reason === 'uninstalled') return cause
   const limit = limitWords(series)
   if (status === 'resolved') return `${limit} ${endWithoutRecovery(alert) ?? 'back to normal'}`
   const percent = percentOf(alert)
@@ -104,41 +106,35 @@ function endOf(first: Alert, { alerts, truncated }: Message['data']): string {
 
 function digestOf(data: Message['data']): string {
   const { period } = data
-  return `${period === undefined ? 'first readings' : period === 'week' ? 'weekly' : 'daily'}: ${totalOf(data)}`
+  return `${period === undefined ? 'First readings' : period === 'week' ? 'Weekly' : 'Daily'}: ${totalOf(data)}`
 }
 
-/** `Property Listings, custom properties 99.7 %`: only the name of the type or the pair is cut, never the number. */
+/** `Property Listings, custom properties 99.7 %`: the name of the type or the pair may be cut, the number never is. */
 function effectOf(alert: Alert, room: number): string {
-  const { series, kind, reason } = alert
-  if (series === undefined || kind !== 'limit' || reason === 'uninstalled') return shown(headlineOf(alert), room)
-  const about = aboutOf(series)
-  const value = usedText(alert, series)
-  const left = room - value.length - 2
-  return about === '' || left < LEAST_NAME ? shown(value, room) : `${shown(about, left)}, ${value}`
-}
-
-function usedText(alert: Alert, series: NonNullable<Alert['series']>): string {
-  const { usage } = alert
+  const { series, kind, reason, usage = 0 } = alert
   const percent = percentOf(alert)
-  if (usage !== undefined && countsRecords(series))
-    return countedRecords(series, usage).replace('the association limit', 'the limit')
-  const used = percent === undefined ? formatCount(usage ?? 0) : formatPercent(percent)
-  return `${metricNoun(series.metric)} ${forecastThatCounts(alert) ?? used}`
+  if (series === undefined || kind !== 'limit' || reason === 'uninstalled') return shown(headlineOf(alert), room)
+  if (countsRecords(series)) return shown(limitText(series, alert), Math.max(2 * LEAST_NAME, room))
+  const { about, noun } = nameParts(series)
+  const number = forecastThatCounts(alert) ?? (percent === undefined ? formatCount(usage) : formatPercent(percent))
+  const value = `${noun} ${number}`.trim()
+  if (about === '') return shown(`${value.charAt(0).toUpperCase()}${value.slice(1)}`, room)
+  return `${shown(about, Math.max(LEAST_NAME, room - value.length - 2))}${noun === '' ? '' : ','} ${value}`
 }
 
-/** `3 critical, 10 warning in 12 accounts`; of a digest that comes every day also what it does not show. */
+/** `3 critical, 10 warnings in 12 accounts`; of a digest that comes every day also what it does not show. */
 export function totalOf({ alerts, truncated, totals }: Message['data']): string {
   const firing = (level: Alert['level']) =>
     totals?.[level] ?? alerts.filter((alert) => alert.status === 'firing' && alert.level === level).length
-  const counts: [number, string][] = [
-    [firing('critical'), 'critical'],
+  const counts: [number, one: string, many?: string][] = [
+    [firing('critical'), 'critical', 'critical'],
     [firing('warning'), 'warning'],
-    [alerts.filter(({ status }) => status === 'resolved').length, 'resolved'],
-    [totals === undefined ? truncated : 0, 'more'],
+    [alerts.filter(({ status }) => status === 'resolved').length, 'resolved', 'resolved'],
+    [totals === undefined ? truncated : 0, 'more', 'more'],
   ]
-  const named = counts.flatMap(([count, name]) => (count > 0 ? [`${formatCount(count)} ${name}`] : []))
+  const named = counts.flatMap(([count, ...name]) => (count > 0 ? [countOf(count, ...name)] : []))
   const accounts = totals?.accounts ?? accountsIn(alerts)
-  if (named.length === 0) return 'nothing is open, all within thresholds'
+  if (named.length === 0) return 'no open alerts'
   return named.join(', ') + (accounts === 0 ? '' : ` in ${countOf(accounts, 'account')}`)
 }
 
@@ -148,7 +144,8 @@ export function accountsIn(alerts: readonly Alert[]): number {
 
 /** Cut between words. Mail programs decode `=?utf-8?q?...?=` wherever it is: a label could so bring back what cleaning took out. */
 function shown(text: string, room: number): string {
-  const clean = cleanText(text, 2 * MAX_LENGTH).replaceAll('=?', '= ?')
+  const whole = cleanText(text, 2 * MAX_LENGTH).replaceAll('=?', '= ?')
+  const clean = whole.length > room ? whole.replace(/ \([^()]*\)$/, '') : whole
   const cut = shorten(clean, room)
   if (cut === clean || clean.startsWith(`${cut.slice(0, -1)} `)) return withoutJoint(cut)
   const words = cut.slice(0, Math.max(0, cut.lastIndexOf(' ')))

@@ -46,7 +46,7 @@ const ALERTS: Record<AlertKind, Alert> = {
     kind: 'token',
     rule: 'token',
     message:
-      "This account's tokens can't be refreshed: the provider refuses its refresh token. Only a new connection helps.",
+      'HubSpot refuses the refresh token. The app was uninstalled, or its access was revoked. Only a new connection helps.',
   },
   poll: {
     ...OF_ACCOUNT,
@@ -55,7 +55,7 @@ const ALERTS: Record<AlertKind, Alert> = {
     level: 'warning',
     rule: 'poll',
     cause: 'scopes',
-    message: "This account's limits can't be read: a scope is missing.",
+    message: 'The granted scopes do not allow to read limits.',
   },
   fleet: {
     ...COMMON,
@@ -64,7 +64,7 @@ const ALERTS: Record<AlertKind, Alert> = {
     rule: 'fleet',
     cause: 'credentials',
     url: HOME,
-    message: 'The provider refuses the client secret: no tokens of 24 accounts can be refreshed.',
+    message: "All 24 accounts: tokens can't be refreshed (client secret rejected).",
   },
   delivery: {
     ...COMMON,

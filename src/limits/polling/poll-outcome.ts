@@ -1,7 +1,7 @@
 import type { ProviderFailure } from '../../provider/failure.ts'
 import type { ReportGaps } from '../../provider/read.ts'
-import { type Fetched, failuresOf, isFailure, reportOfKey, wordsOfKey } from '../readings.ts'
-import type { Watch } from '../watch/watch.ts'
+import { type Fetched, failuresOf, isFailure, NOT_ASKED, reportOfKey, wordsOfKey } from '../readings.ts'
+import type { PollFailure, Watch } from '../watch/watch.ts'
 import type { Answers } from './fetch-reports.ts'
 
 /** Outcome of one poll for its account: readable, refused, failing. */
@@ -11,6 +11,8 @@ export interface PollOutcome {
   readAll: boolean
   /** Calls that failed. A refusal for want of a scope is not among them: it is an answer, and trying again is no use. */
   failures: ProviderFailure[]
+  /** Set where calls failed, but a part was read. */
+  partly?: PollFailure['partly']
   refused: Refused | undefined
   /** Reports that the account does not have, in words. */
   lacking: string[]
@@ -35,17 +37,28 @@ export function outcomeOf(answers: Pick<Answers, 'reports' | 'troubles' | 'notAv
   const missing = [...answers.reports].flatMap(([key, report]) =>
     isFailure(report) ? [{ what: reportOfKey(key)?.report.words ?? key, failure: report }] : [],
   )
+  const failures = [...failuresOf(answers.reports.values()), ...answers.troubles].filter(
+    (failure) => failure.class !== 'forbidden',
+  )
+  // An account may lack all that is asked for: that was read then.
+  const readAnything = missing.length === 0 || missing.length < answers.reports.size
   const refusals = missing.filter(({ failure }) => failure.class === 'forbidden')
   return {
-    // An account may lack all that is asked for: that was read then.
-    readAnything: missing.length === 0 || missing.length < answers.reports.size,
+    readAnything,
     readAll: missing.length === 0,
-    failures: [...failuresOf(answers.reports.values()), ...answers.troubles].filter(
-      (failure) => failure.class !== 'forbidden',
-    ),
+    failures,
+    ...(readAnything && failures.length > 0 && { partly: partlyRead(answers) }),
     refused: refusals.length === 0 ? undefined : refusedOf(refusals),
     lacking: Object.keys(answers.notAvailable).map((name) => reportOfKey(name)?.report.words ?? name),
   }
+}
+
+function partlyRead({ reports }: Pick<Answers, 'reports'>): PollFailure['partly'] {
+  const namesOf = (isMeant: (report: object) => boolean) => [
+    ...new Set([...reports].flatMap(([key, report]) => (isMeant(report) ? (reportOfKey(key)?.report.name ?? []) : []))),
+  ]
+  const hasFailed = (report: object) => isFailure(report) && report !== NOT_ASKED && report.class !== 'forbidden'
+  return { unread: namesOf(hasFailed), read: namesOf((report) => !isFailure(report)) }
 }
 
 function refusedOf(refusals: { what: string; failure: ProviderFailure }[]): Refused {
@@ -53,12 +66,16 @@ function refusedOf(refusals: { what: string; failure: ProviderFailure }[]): Refu
   return { what: [...new Set(refusals.map(({ what }) => what))], scopes: [...scopes].slice(0, MOST_SCOPES) }
 }
 
-/** How many polls have failed in a row with this one, and since when. */
-export function failingAfter({ failing }: PollRecord, { failures }: PollOutcome, now: number) {
-  if (failures.length === 0) return { count: 0, since: 0 }
-  if (failing === undefined) return { count: 1, since: now }
+/** The polls that have failed in a row with this one; undefined: this one did not. */
+export function failingAfter(
+  { failing }: PollRecord,
+  { failures: [failure], partly }: PollOutcome,
+  now: number,
+): PollFailure | undefined {
+  if (failure === undefined) return undefined
   // A begin in the future was noted by a clock that was set back since.
-  return { count: failing.count + 1, since: Math.min(failing.since, now) }
+  const since = Math.min(failing?.since ?? now, now)
+  return { count: (failing?.count ?? 0) + 1, reason: failure.message, at: now, since, ...(partly && { partly }) }
 }
 
 /** Fewer failed polls than that are weak evidence, however long an account's period is. */
@@ -71,12 +88,7 @@ export function failingAlertAt(since: number, everyMs: number, alertAfterMs: num
 
 /** Troubles of an account's polls after this one. */
 export function troublesAfter(before: PollRecord, outcome: PollOutcome, now: number): PollRecord {
-  const { count, since } = failingAfter(before, outcome, now)
-  const [failure] = outcome.failures
-  return {
-    failing: failure && { count, reason: failure.message, at: now, since },
-    blocked: blockedAfter(before, outcome, now),
-  }
+  return { failing: failingAfter(before, outcome, now), blocked: blockedAfter(before, outcome, now) }
 }
 
 function blockedAfter(

@@ -70,6 +70,8 @@ export interface PollFailure {
   /** The last one. */
   at: number
   since: number
+  /** Reports by their names, where the last poll read a part; one of many pairs may be in both. Absent: it read nothing. */
+  partly?: { unread: string[]; read: string[] }
 }
 
 export interface PollBlocked {

@@ -40,6 +40,12 @@ export const AccountShape = shape('Account', 'One account, without its tokens.',
     reason: outsideText('The cause.'),
     at: momentOrNull('The last one.'),
     since: momentOrNull('The first one.'),
+    partly: z.optional(
+      z.strictObject({
+        unread: z.array(z.string()).describe('Limits reports that could not be read.'),
+        read: z.array(z.string()).describe('Limits reports that were read; one of many pairs may be in both.'),
+      }),
+    ),
   }),
   watch: objectOrNull('Why its limits are not read; null: no known reason.', {
     is: z.enum(['cannot be watched', 'cannot be watched in part']),

@@ -94,10 +94,7 @@ describe('a limit that moved', () => {
     )
     expect(changed.map(({ series, limit }) => [series, limit])).toEqual([
       [{ metric: 'customProperties.objectType', objectTypeId: '0-2', label: 'Things of 0-2' }, 30],
-      [
-        { metric: 'associations.fullest', from: '0-2', to: '0-1', label: 'Things of 0-2 (0-2) → Things of 0-1 (0-1)' },
-        40,
-      ],
+      [{ metric: 'associations.fullest', from: '0-2', to: '0-1', label: 'Things of 0-2 → Things of 0-1' }, 40],
     ])
   })
 

@@ -82,14 +82,14 @@ describe('what the metadata says of scopes that do not let limits be read', () =
     const alert = alertOf(writes)
     expect(alert).toMatchObject({ kind: 'poll', level: 'warning', reason: 'entered', status: 'firing', rule: 'poll' })
     expect(alert.cause).toBe('scopes')
-    expect(alert.message).toMatch(/reconnect-link 123 .* Missing: crm.objects.contacts.read, tickets\.$/)
+    expect(alert.message).toMatch(/Missing: crm.objects.contacts.read, tickets\. .*reconnect-link 123 /)
     expect(alert.url).toBe(pages.pageOf(123))
     expect(writes.changes).toEqual([['poll', '', expect.any(String)]])
   })
 
   test('is told where the app itself asks for none that would do', () => {
     const asksForNothing = grantAnnouncer({ ...pages, scopes: ['oauth'] })
-    expect(asksForNothing(lacking).entries[0]).toContain('nor do those that the app asks for')
+    expect(asksForNothing(lacking).entries[0]).toContain('Nor do those that the app asks for')
   })
 
   test('is told once, and closed once, under one id', () => {
@@ -122,7 +122,7 @@ describe('a poll that is refused for want of a scope', () => {
       level: 'warning',
     })
     expect(alert.message).toContain('does not show the custom properties and associations of this account')
-    expect(alert.message).toContain('asks for contacts, which need not be right')
+    expect(alert.message).toContain('asks for contacts, which may be wrong')
     expect(alert.message).toContain('Any crm.objects.*.read scope will do')
     expect(alert.message).toContain('plimsoll accounts reconnect-link 123')
     expect(alert.message).not.toContain('provider.scopes')
@@ -158,7 +158,7 @@ describe('a poll that is refused for want of a scope', () => {
       announce(polled({ readAnything: true, readAll: false, failures: [], refused, lacking: [] })),
     )
     expect(message).toContain('does not show the associations of this account')
-    expect(message).toContain('the rest is read as usual')
+    expect(message).toContain('All other limits are up to date')
   })
 
   test('stays open until a poll reads everything: one that only fails says nothing about it', () => {
@@ -182,36 +182,57 @@ describe('polls that fail for long', () => {
       level: 'warning',
     })
     expect(alert.message).toBe(
-      'The limits of this account could not be read in 8 polls in a row, since 2026-11-21 09:00 UTC ' +
-        "(the provider answered 503). Plimsoll keeps trying. If it lasts, see the provider's status page.",
+      "Limits can't be read (HubSpot answers 503 since 09:00). 8 polls failed in a row. Plimsoll tries again. " +
+        "If it lasts, check HubSpot's status page.",
     )
   })
 
-  test('are counted whether nothing or only a part could be read', () => {
-    const { message } = alertOf(announce(polled({ ...FAILED, readAnything: true }, { failed: 7 })))
-    expect(message).toContain('A part of the limits of this account could not be read in 8 polls')
+  test.each([
+    [
+      ['associations'],
+      ['customProperties'],
+      "Association limits can't be read (HubSpot answers 503 since 09:00). Custom property limits are up to date. 8 polls",
+    ],
+    [
+      ['associations'],
+      ['customProperties', 'associations', 'pipelines'],
+      "Some association limits can't be read (HubSpot answers 503 since 09:00). Custom property limits and pipeline limits are",
+    ],
+    [
+      ['associations'],
+      ['associations'],
+      "Some association limits can't be read (HubSpot answers 503 since 09:00). All other limits are up to date.",
+    ],
+    [
+      [],
+      ['associations'],
+      "Some limits can't be read (HubSpot answers 503 since 09:00). All other limits are up to date.",
+    ],
+  ])('in part name what is not read, %j, and what is, %j', (unread, read, says) => {
+    const outcome = { ...FAILED, readAnything: true, partly: { unread, read } }
+    expect(alertOf(announce(polled(outcome, { failed: 7 }))).message).toContain(says)
   })
 
   test.each([
-    ['no refresh yet', undefined, 'failing', 'no refresh has brought another one since then. Plimsoll keeps trying.'],
-    ['a refresh before', { at: NOW - 2 * DAY, failure: undefined }, 'failing', 'no refresh has brought another one'],
+    ['no refresh yet', undefined, 'failing', 'No refresh has brought another token since then. Plimsoll tries again.'],
+    ['a refresh before', { at: NOW - 2 * DAY, failure: undefined }, 'failing', 'No refresh has brought another token'],
     [
       'a refresh that works',
       { at: NOW - 60_000, failure: undefined },
       'unauthorized',
-      'also the one that a refresh brought at 2026-11-21 09:59 UTC. Connect the account again: plimsoll accounts',
+      'It also refuses the token of 2026-11-21 09:59 UTC. Connect the account again. plimsoll accounts',
     ],
     [
       'a refused one',
       { at: NOW - 60_000, failure: { class: 'rejected', reason: 'the provider answered 400: BAD_REFRESH_TOKEN' } },
       'unauthorized',
-      'its last refresh failed (the provider answered 400: BAD_REFRESH_TOKEN). Connect the account again',
+      'The last refresh failed too (HubSpot answered 400: BAD_REFRESH_TOKEN). Connect the account again',
     ],
     [
       'one that may work later',
       { at: 0, failure: { class: 'transient', reason: 'the provider answered 503' } },
       'failing',
-      'its last refresh failed (the provider answered 503). Plimsoll keeps trying.',
+      'The last refresh failed too (HubSpot answered 503). Plimsoll tries again.',
     ],
   ])('because the access token is refused say what is known of its refresh: %s', (_, refreshes, cause, says) => {
     const alert = alertOf(announce(polled(UNAUTHORIZED, { failed: 7, ...(refreshes && { refreshes }) })))

@@ -22,8 +22,8 @@ describe('the alert about an account that must be reconnected', () => {
     const message = 'the account is in data center eu1: connect it again'
     const { entries } = announcer.reauthorize(account, { message, isElsewhere: true })
     expect(decodeEntry(entries[0] ?? '').alert.message).toBe(
-      "This account's tokens can't be refreshed: the account is in data center eu1: connect it again. Tokens last worked " +
-        '2026-11-21 09:59 UTC. Only a new connection helps: plimsoll accounts reconnect-link 123 prints the link for that.',
+      "Tokens can't be refreshed: the account is in data center eu1: connect it again. Tokens last worked " +
+        '2026-11-21 09:59 UTC. Only a new connection helps. plimsoll accounts reconnect-link 123 prints the link.',
     )
   })
 
@@ -32,7 +32,7 @@ describe('the alert about an account that must be reconnected', () => {
     const { alert } = decodeEntry(entries[0] ?? '')
     expect(alert).toMatchObject({ kind: 'token', level: 'critical', reason: 'entered', status: 'firing' })
     expect(alert.message).toMatch(
-      /the provider answered 400.*2026-11-21 09:59.*plimsoll accounts reconnect-link 123 prints the link/,
+      /HubSpot answered 400.*2026-11-21 09:59.*plimsoll accounts reconnect-link 123 prints the link/,
     )
     expect(alert.message).not.toContain('https://')
     expect(changes).toEqual([['token', '', expect.any(String)]])
@@ -105,7 +105,7 @@ describe('the alert about an uninstall whose refresh token is not deleted', () =
   test('is a warning that says since when and why', () => {
     const { alert } = decodeEntry(announcer.undeleted(account, uninstall).entries[0] ?? '')
     expect(alert).toMatchObject({ kind: 'token', rule: 'uninstall', level: 'warning', status: 'firing' })
-    expect(alert.message).toMatch(/asked for 2026-11-21 09:00.*HTTP 503/)
+    expect(alert.message).toMatch(/requested 2026-11-21 09:00.*HTTP 503/)
   })
 
   test('is opened once, and closed by the deletion or by connecting again, as what it was', () => {

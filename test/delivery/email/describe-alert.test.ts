@@ -10,24 +10,24 @@ function both(alert: Alert, links?: MailLinks): [text: string, html: string] {
   return [text, html]
 }
 
-describe('why now', () => {
+describe('the reason', () => {
   const because = { is: 'holds', level: 'critical', asks: 'percent', threshold: 95, value: 96 } as const
 
   test('names what decided, the rule, and where the config has it', () => {
     const [text] = both(anAlert({ because }), { rule: (name) => `the place of ${name}` })
     expect(text).toContain(
-      'Why now      96 %, at or above the critical threshold (95 %); rule customProperties.overall (the place of customProperties.overall)',
+      'Reason         96 %, at or above the critical threshold (95 %)\nRule           customProperties.overall (the place of customProperties.overall)',
     )
   })
 
   test('names no place that is not known', () => {
-    expect(both(anAlert({ because }))[0]).toContain('critical threshold (95 %); rule customProperties.overall\n')
+    expect(both(anAlert({ because }))[0]).toContain('Rule           customProperties.overall\n')
   })
 })
 
 test('only the newest of several changes is told, and how many there were', () => {
   for (const part of both(anAlert({ supersedes: ['a-0'] }))) {
-    expect(part).toContain('960 of 1,000. It changed 2 times since the last message.')
+    expect(part).toContain('Worse: warning → critical. It changed 2 times since the last message.')
   }
   for (const part of both(anAlert())) expect(part).not.toContain('since the last message')
 })
@@ -44,7 +44,7 @@ describe('what there is to do', () => {
 
   test('is a button, and a line of text', () => {
     const [text, html] = both(anAlert(), links)
-    expect(text).toContain('\nAcknowledge  https://plimsoll.example.com/acknowledge/a-1?a=1&b=2\n')
+    expect(text).toContain('\nAcknowledge    https://plimsoll.example.com/acknowledge/a-1?a=1&b=2\n')
     expect(html).toContain('href="https://plimsoll.example.com/acknowledge/a-1?a=1&amp;b=2"')
   })
 

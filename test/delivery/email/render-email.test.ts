@@ -21,20 +21,22 @@ describe('a limit alert', () => {
   const { text, html } = renderEmail(aMessage(), NOW)
 
   test('reads, as text, as follows', () => {
-    expect(text).toBe(`[CRITICAL] acme.example.com (123)
-Got worse, from warning to critical: custom properties, 960 of 1,000.
+    expect(text).toBe(`acme.example.com (123)
+
+[CRITICAL] Custom properties, 960 of 1,000.
+Worse: warning → critical.
 
 ████████████████████████████░░ 96 %
 
-Since        2026-11-20 09:00 UTC (25 h ago)
-Usage        960 of 1,000 (96 %), 40 left
-Change       up 20 since 2026-11-21 09:45 UTC (940 → 960 of 1,000)
-Forecast     6 days left at this pace
-Measured     2026-11-21 10:00 UTC (5 min ago)
-Why now      rule customProperties.overall
-To do        Delete custom properties that are not in use, or have the limit raised. Once acknowledged, it is sent again only when it gets worse.
+Since          2026-11-20 09:00 UTC (25 h ago)
+Usage          960 of 1,000 (96 %), 40 left
+Change         up 20 since 2026-11-21 09:45 UTC (940 → 960 of 1,000)
+Forecast       6 days left at this pace
+Measured       2026-11-21 10:00 UTC (5 min ago)
+To do          Delete custom properties that are not in use, or have the limit raised.
+Rule           customProperties.overall
 
-Open account https://plimsoll.example.com/accounts/123
+Open account   https://plimsoll.example.com/accounts/123
 
 -- 
 Sent by Plimsoll, 2026-11-21 10:00 UTC.
@@ -45,7 +47,7 @@ Sent by Plimsoll, 2026-11-21 10:00 UTC.
     const read = readable(html)
     for (const line of text
       .split('\n')
-      .filter((line) => /^(Got worse|Usage|Change|Forecast|Why now|Since|Measured|To do)/.test(line))) {
+      .filter((line) => /^(Worse|Usage|Change|Forecast|Rule|Since|Measured|To do)/.test(line))) {
       expect(read).toContain(line.replace(/\s+/g, ' '))
     }
     expect(html).toContain('href="https://plimsoll.example.com/accounts/123"')
@@ -58,36 +60,28 @@ describe('what happened', () => {
   const fromCritical = { level: 'critical', usage: 970, measuredAt: '2026-11-21T09:45:00.000Z' } as const
 
   test.each([
-    ['entered', { reason: 'entered' }, 'Now critical: custom properties, 960 of 1,000.'],
-    [
-      'eased',
-      { reason: 'eased', level: 'warning', previous: fromCritical },
-      'Got better, from critical to warning: custom',
-    ],
-    [
-      'recovered',
-      { reason: 'recovered', status: 'resolved' },
-      'Back to normal after 25 h: custom properties, 960 of 1,000.',
-    ],
+    ['entered', { reason: 'entered' }, 'New: critical.'],
+    ['eased', { reason: 'eased', level: 'warning', previous: fromCritical }, 'Better: critical → warning.'],
+    ['recovered', { reason: 'recovered', status: 'resolved' }, 'Back to normal after 25 h.'],
     [
       'ended with its rule',
       { reason: 'recovered', status: 'resolved', because: { is: 'no-rule' } },
-      'No longer watched: custom properties, 960 of 1,000.',
+      'No longer watched.',
     ],
     [
       'ended with a rule that switches off',
       { reason: 'recovered', status: 'resolved', because: { is: 'off', rule: 'quiet' } },
-      'No longer watched: custom properties, 960 of 1,000.',
+      'No longer watched.',
     ],
     [
       'gone from the reports',
       { reason: 'recovered', status: 'resolved', because: { is: 'gone' } },
-      'No longer reported: custom properties, 960 of 1,000.',
+      'No longer reported.',
     ],
-    ['worse', { reason: 'worse' }, 'Got worse, still critical: custom properties, 960 of 1,000.'],
-    ['repeat', { reason: 'repeat' }, 'Still critical: custom properties, 960 of 1,000.'],
-    ['uninstalled', { reason: 'uninstalled', status: 'resolved' }, 'The app was uninstalled from this account.'],
-    ['test', { kind: 'test', reason: 'test' }, 'Test: custom properties, 960 of 1,000.'],
+    ['worse', { reason: 'worse' }, 'Still critical, usage rose.'],
+    ['repeat', { reason: 'repeat' }, 'Still critical.'],
+    ['uninstalled', { reason: 'uninstalled', status: 'resolved' }, 'App uninstalled, alert closed.'],
+    ['test', { kind: 'test', reason: 'test' }, 'Test.'],
     ['over the limit', { usage: 1020, percent: 102, remaining: -20 }, '1,020 of 1,000 (102 %), 20 over the limit'],
     ['unchanged', { usage: 940 }, 'unchanged since 2026-11-21 09:45 UTC (940 → 940 of 1,000)'],
     ['fallen', { usage: 900 }, 'down 40 since 2026-11-21 09:45 UTC (940 → 900 of 1,000)'],
@@ -102,7 +96,7 @@ describe('what happened', () => {
       '12 days left (9 or more) at this pace',
     ],
     ['foretold for today', { daysLeft: 0.4 }, 'less than a day left at this pace'],
-    ['full', { daysLeft: 0 }, 'full'],
+    ['full', { usage: 1_000, percent: 100, daysLeft: 0 }, 'Custom properties, 1,000 of 1,000 (limit reached).'],
     [
       'resolved',
       { status: 'resolved', reason: 'recovered' },
@@ -118,7 +112,7 @@ describe('what happened', () => {
     const { text, html } = renderEmail(aMessage([aTokenAlert()]), NOW)
     for (const part of [text, readable(html)]) {
       expect(part).toContain('The provider refuses the refresh token. Ask the customer to connect the account again.')
-      expect(part).not.toMatch(/Usage|Why now|undefined|NaN|%/)
+      expect(part).not.toMatch(/Usage|Reason|Rule|undefined|NaN|%/)
     }
   })
 })
@@ -150,7 +144,7 @@ describe('the bar', () => {
   test('is as wide in HTML as the usage, and says it to those who do not see it', () => {
     const { html } = barIn(120)
     expect([...html.matchAll(/<td[^>]* width="(\d+)%" height="10"/g)].map(([, width]) => width)).toEqual(['83', '17'])
-    expect(html).toContain('aria-label="120 % full"')
+    expect(html).toContain('aria-label="120 % used"')
   })
 })
 
@@ -217,16 +211,14 @@ test('a digest ranks accounts by how urgent they are, a row each, and says how m
     onAccount(4, anAlert({ percent: 99, usage: 990 })),
   ]
   const { text, html } = renderEmail(aMessage(alerts, { type: 'alert.digest', truncated: 1 }), NOW)
-  expect(text).toContain('First readings of new accounts: 2 critical, 2 warning, 1 more in 4 accounts.')
+  expect(text).toContain('First readings of new accounts: 2 critical, 2 warnings, 1 more in 4 accounts.')
   expect(text).toContain(
-    'account-4.example.com (4)\n  https://plimsoll.example.com/accounts/4\n  [CRITICAL] custom properties, 990 of 1,000, 6 days left\n',
+    'account-4.example.com (4)\n  https://plimsoll.example.com/accounts/4\n  [CRITICAL] Custom properties, 990 of 1,000, 6 days left\n',
   )
   const rows = readable(html)
-  expect(rows).toContain('What Fullness Left')
-  expect(rows).toContain('account-4.example.com (4) CRITICAL custom properties 99 % of 1,000 6 days')
-  expect(rows).toContain(
-    'account-3.example.com (3) CRITICAL Contacts → Companies: 212 records at the association limit',
-  )
+  expect(rows).toContain('What Used Days left')
+  expect(rows).toContain('account-4.example.com (4) CRITICAL Custom properties 99 % of 1,000 6 days')
+  expect(rows).toContain('account-3.example.com (3) CRITICAL 212 contacts have the maximum of companies')
   expect(rows).toContain('1 more alert not shown.')
   const order = [3, 4, 2, 1].map((hubId) => rows.indexOf(`account-${hubId}.`))
   expect(order).toEqual([...order].sort((a, b) => a - b))
@@ -236,12 +228,11 @@ describe('an account with several alerts', () => {
   const series = { metric: 'customProperties.objectType', objectTypeId: '2-77', label: 'Ships' }
   const own = [anAlert({ level: 'warning', percent: 81, usage: 810 }), anAlert({ id: 'a-2', series }), anAtLimitAlert()]
   const other = onAccount(7, anAlert({ level: 'warning', percent: 90 }))
-  const line =
-    'acme.example.com (123): 2 critical, 1 warning; worst: Contacts → Companies: 212 records at the association limit'
+  const line = 'acme.example.com (123): 2 critical, 1 warning; worst: 212 contacts have the maximum of companies'
 
   test('has one line for all of them, and its alerts below, in a mail of its own', () => {
     const { subject, text, html } = renderEmail(aMessage(own), NOW)
-    expect(subject).toBe('[CRITICAL] acme.example.com (123): 212 records at the limit and 2 more')
+    expect(subject).toBe('[CRITICAL] acme.example.com (123): 212 contacts have the maximum of companies and 2 more')
     for (const part of [text, readable(html)]) expect(part.split(line)).toHaveLength(2)
     expect(text.startsWith(line)).toBe(true)
   })
@@ -250,7 +241,7 @@ describe('an account with several alerts', () => {
     const { text, html } = renderEmail(aMessage([other, ...own], { type: 'alert.digest' }), NOW)
     for (const part of [text, readable(html)]) {
       expect(part.split(line)).toHaveLength(2)
-      const order = [line, '212 records', 'Ships', 'custom properties, 810', 'account-7'].map((what) =>
+      const order = [line, '212 contacts', 'Ships', 'Custom properties, 810', 'account-7'].map((what) =>
         part.indexOf(what),
       )
       if (part === text) expect(order).toEqual(order.toSorted((a, b) => a - b))
@@ -285,21 +276,23 @@ function aChange(overrides: Partial<Alert> = {}): Alert {
 
 test('a limit that moved is told as such, with the limit from before', () => {
   const message = aMessage([aChange()])
-  expect(subjectLine(message)).toBe('[WARNING] acme.example.com (123): custom properties, limit now 500, 96 % used')
+  expect(subjectLine(message)).toBe('[WARNING] acme.example.com (123): Custom properties, limit now 500, 96 % used')
   const { text, html } = renderEmail(message, NOW)
-  expect(text).toBe(`[WARNING] acme.example.com (123)
+  expect(text).toBe(`acme.example.com (123)
+
+[WARNING] Custom properties, limit now 500, 96 % used.
 The limit went down from 1,000 to 500: usage is now 96 % (480).
 
 ████████████████████████████░░ 96 %
 
-Since        2026-11-21 10:00 UTC (5 min ago)
-Usage        480 of 500 (96 %), 20 left
-Change       up 2 since 2026-11-21 09:45 UTC (478 of 1,000 → 480 of 500)
-Measured     2026-11-21 10:00 UTC (5 min ago)
-Why now      the provider moved the limit
-To do        Check that the account has enough room left.
+Since          2026-11-21 10:00 UTC (5 min ago)
+Usage          480 of 500 (96 %), 20 left
+Change         up 2 since 2026-11-21 09:45 UTC (478 of 1,000 → 480 of 500)
+Measured       2026-11-21 10:00 UTC (5 min ago)
+To do          Check that the account has enough room left.
+Reason         HubSpot changed the limit
 
-Open account https://plimsoll.example.com/accounts/123
+Open account   https://plimsoll.example.com/accounts/123
 
 -- 
 Sent by Plimsoll, 2026-11-21 10:00 UTC.
@@ -313,18 +306,18 @@ test('several limits that moved share a subject, and each has a row or a section
   expect(subjectLine(message)).toBe('[WARNING] 3 accounts: limit changed, e.g. account-1.example.com')
   expect(renderEmail(message, NOW).text.match(/The limit went down/g)).toHaveLength(3)
   const digest = renderEmail({ ...message, type: 'alert.digest' }, NOW)
-  expect(digest.text.match(/custom properties, limit now 500, 96 % used/g)).toHaveLength(3)
-  expect(readable(digest.html).match(/custom properties, limit now 500, 96 % used/g)).toHaveLength(3)
+  expect(digest.text.match(/Custom properties, limit now 500, 96 % used/g)).toHaveLength(3)
+  expect(readable(digest.html).match(/Custom properties, limit now 500, 96 % used/g)).toHaveLength(3)
 })
 
 test('a level that is entered because the limit moved says so', () => {
   const previous = { level: 'ok' as const, usage: 480, limit: 1_000, measuredAt: '2026-11-21T09:45:00.000Z' }
   const alert = anAlert({ reason: 'entered', usage: 480, limit: 500, remaining: 20, previous })
   const { text } = renderEmail(aMessage([alert]), NOW)
-  expect(text).toContain('Now critical: custom properties, 480 of 500 (the limit was 1,000).')
-  expect(text).toContain('Change       unchanged since 2026-11-21 09:45 UTC (480 of 1,000 → 480 of 500)')
+  expect(text).toContain('New: critical (the limit was 1,000).')
+  expect(text).toContain('Change         unchanged since 2026-11-21 09:45 UTC (480 of 1,000 → 480 of 500)')
   const unmoved = anAlert({ reason: 'entered', previous: { ...previous, limit: 1_000 } })
-  expect(renderEmail(aMessage([unmoved]), NOW).text).toContain('Now critical: custom properties, 960 of 1,000.')
+  expect(renderEmail(aMessage([unmoved]), NOW).text).toContain('New: critical.')
 })
 
 function digest(data: Partial<Message['data']>) {
@@ -338,8 +331,8 @@ function digest(data: Partial<Message['data']>) {
 
 test('a digest of nothing says so, in subject and text', () => {
   const { subject, summary, rows, sections } = digest({ totals: { accounts: 0, critical: 0, warning: 0 } })
-  expect(subject).toBe('[DIGEST] daily: nothing is open, all within thresholds')
-  expect(summary).toBe('Daily digest: nothing is open, all within thresholds.')
+  expect(subject).toBe('[DIGEST] Daily: no open alerts')
+  expect(summary).toBe('Daily digest: no open alerts.')
   expect([...rows, ...sections]).toEqual([])
 })
 
@@ -351,13 +344,13 @@ test('a digest tells all there is, also what it does not show', () => {
     totals: { accounts: 1_000, critical: 14, warning: 1_200 },
     changes: { new: 3, worse: 2, better: 1, resolved: 4 },
   })
-  expect(subject).toBe('[DIGEST] weekly: 14 critical, 1,200 warning in 1,000 accounts')
-  expect(summary).toBe('Weekly digest: 14 critical, 1,200 warning in 1,000 accounts.')
+  expect(subject).toBe('[DIGEST] Weekly: 14 critical, 1,200 warnings in 1,000 accounts')
+  expect(summary).toBe('Weekly digest: 14 critical, 1,200 warnings in 1,000 accounts.')
   expect(rows).toHaveLength(1)
   expect(omitted).toContain('1,213 more alerts')
 })
 
-describe('a digest that is not the first begins with what changed since the last one', () => {
+describe('a digest that is not the first has what changed since the last one below its alerts', () => {
   const mail = (changed: FleetChanges) => {
     const message = aMessage([anAlert()], { type: 'alert.digest' })
     return renderEmail({ ...message, data: { ...message.data, period: 'day', changed } }, NOW)
@@ -365,37 +358,37 @@ describe('a digest that is not the first begins with what changed since the last
 
   test('a line for each account, by group', () => {
     const { text, html } = mail(someChanges())
-    const begins = `1 account must reconnect, 1 alert opened, 1 limit moved, 1 alert ended, 1 account connected since 2026-11-20 08:00 UTC.
+    const ends = `Daily digest: 1 critical in 1 account.
+
+acme.example.com (123)
+  https://plimsoll.example.com/accounts/123
+  [CRITICAL] Custom properties, 960 of 1,000, 6 days left
+
+1 account must reconnect, 1 alert opened, 1 limit changed, 1 alert ended, 1 account connected since 2026-11-20 08:00 UTC.
 
 Accounts: connected, uninstalled, must reconnect
   globex.example.com (5): tokens, ok → must reconnect (2026-11-21 09:00 UTC)
-  account 9: had to reconnect, then reconnected (2026-11-21 10:00 UTC)
+  account 9: reconnected (2026-11-21 10:00 UTC)
 
-Got worse
-  acme.example.com (123): 1 alert opened, 1 limit moved, 1 alert ended; worst: custom properties, ok → critical, 960 of 1,000 (2026-11-21 10:00 UTC)
+Worse
+  acme.example.com (123): 1 alert opened, 1 limit changed, 1 alert ended; worst: Custom properties, ok → critical, 960 of 1,000 (2026-11-21 10:00 UTC)
 
 7 more changes not shown. All changes: plimsoll changes --since 2026-11-20T08:00:00.000Z
 
-Not all changes before 2026-11-20 12:00 UTC are kept.
-
-Daily digest: 1 critical in 1 account.\n`
-    expect(text.slice(0, begins.length)).toBe(begins)
+Not all changes before 2026-11-20 12:00 UTC are kept.\n`
+    expect(text.slice(0, ends.length)).toBe(ends)
     const read = readable(html)
-    const lines =
-      text
-        .split('\n\nDaily digest')[0]
-        ?.split('\n')
-        .filter((line) => line !== '') ?? []
+    const lines = ends.slice(ends.indexOf('1 account must')).split('\n').filter(Boolean)
     expect(lines).toHaveLength(8)
     for (const line of lines) expect(read).toContain(line.trim())
-    expect(read.indexOf('1 account must reconnect')).toBeLessThan(read.indexOf('Daily digest'))
+    expect(read.indexOf('Daily digest')).toBeLessThan(read.indexOf('1 account must reconnect'))
   })
 
   test('in one line where nothing did', () => {
     const { counts, ...changes } = someChanges()
     const none = Object.fromEntries(Object.keys(counts).map((name) => [name, 0])) as typeof counts
     const { text, html } = mail({ ...changes, counts: none, items: [], leftOut: 0 })
-    expect(text).toMatch(/^Nothing changed since 2026-11-20 08:00 UTC\./)
+    expect(text).toContain('\n\nNothing changed since 2026-11-20 08:00 UTC.\n')
     expect(readable(html)).toContain('Nothing changed since 2026-11-20 08:00 UTC.')
   })
 
@@ -412,7 +405,7 @@ Daily digest: 1 critical in 1 account.\n`
 })
 
 test('what concerns the whole fleet is in no account', () => {
-  expect(digest({ totals: { accounts: 0, critical: 1, warning: 0 } }).subject).toBe('[DIGEST] daily: 1 critical')
+  expect(digest({ totals: { accounts: 0, critical: 1, warning: 0 } }).subject).toBe('[DIGEST] Daily: 1 critical')
 })
 
 test('one alert that is named as the worst of an account is critical, and the links of Slack are of it', () => {
@@ -420,7 +413,7 @@ test('one alert that is named as the worst of an account is critical, and the li
   const { series: _, usage: __, limit: ___, percent: ____, remaining: _____, daysLeft: ______, ...bare } = poll
   const message = aMessage([bare, anAlert()])
   const { text } = renderEmail(message, NOW)
-  expect(text).toContain('1 critical, 1 warning; worst: custom properties, 960 of 1,000')
+  expect(text).toContain('1 critical, 1 warning; worst: Custom properties, 960 of 1,000')
   const links = { open: ({ id }: Alert) => `https://plimsoll.example.com/alerts/${id}` }
   const slack = slackBody(message, { receiver: 'chat', home: 'https://plimsoll.example.com/', groupBy: [], links })
   expect(slack).toContain(`alerts/${anAlert().id}|Open alert`)
@@ -435,12 +428,12 @@ test('a message of several accounts begins with a line for each, before it shows
   const others = [7, 8].map((hubId) => onAccount(hubId, anAlert({ level: 'warning', percent: 90, usage: 900 })))
   const message = aMessage([...others, anAlert(), anAtLimitAlert({ id: 'a-9' })])
   const lines = [
-    '[CRITICAL] acme.example.com (123): 2 critical; worst: Contacts → Companies: 212 records at the association limit',
-    '[WARNING] account-7.example.com (7): custom properties, 900 of 1,000',
-    '[WARNING] account-8.example.com (8): custom properties, 900 of 1,000',
+    '[CRITICAL] acme.example.com (123): 2 critical; worst: 212 contacts have the maximum of companies',
+    '[WARNING] account-7.example.com (7): Custom properties, 900 of 1,000',
+    '[WARNING] account-8.example.com (8): Custom properties, 900 of 1,000',
   ]
   const { text, html } = renderEmail(message, NOW)
-  expect(text).toContain(`4 alerts: 2 critical, 2 warning in 3 accounts.\n${lines.join('\n')}\n`)
+  expect(text).toContain(`4 alerts: 2 critical, 2 warnings in 3 accounts.\n${lines.join('\n')}\n`)
   expect(readable(html)).toContain(lines.join(' ').replaceAll(/\[(\w+)\]/g, '$1'))
   expect(renderEmail(aMessage([anAlert()]), NOW).text).not.toContain('[CRITICAL] acme.example.com (123): custom')
 })

@@ -46,13 +46,13 @@ describe('the mail that arrives', () => {
     const [got] = server.arrived
     expect(got?.recipients).toEqual(['ops@example.com', 'boss@example.com'])
     expect(got?.mail).toMatchObject({
-      subject: '[CRITICAL] acme.example.com (123): custom properties 96 %',
+      subject: '[CRITICAL] acme.example.com (123): Custom properties 96 %',
       from: { name: 'Plimsoll', address: 'plimsoll@example.com' },
       to: [{ address: 'ops@example.com' }, { name: 'Boss', address: 'boss@example.com' }],
       messageId: '<d-1@example.com>',
       date: '2026-11-21T10:05:00.000Z',
-      text: expect.stringContaining('custom properties, 960 of 1,000'),
-      html: expect.stringContaining('custom properties, 960 of 1,000'),
+      text: expect.stringContaining('Custom properties, 960 of 1,000'),
+      html: expect.stringContaining('Custom properties, 960 of 1,000'),
       attachments: [],
     })
     const headers = new Map(got?.mail.headers.map(({ key, value }) => [key, value]))

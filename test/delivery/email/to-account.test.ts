@@ -57,7 +57,7 @@ test('it has nothing of the operators: no page, rule or command of theirs, but t
   await send(aMessage([{ ...anAlert(), url: `${INSIDE}/accounts/123` }]))
   const [token, limit] = server.arrived.map(({ mail }) => mail)
   expect(token?.subject).toBe('Connect Example App to acme.example.com again')
-  expect(limit?.subject).toBe('Your HubSpot account acme.example.com is close to 1 limit')
+  expect(limit?.subject).toBe('Your HubSpot account acme.example.com is close to a limit')
   for (const mail of [token, limit]) {
     for (const text of [mail?.text, mail?.html]) {
       expect(text).not.toMatch(/inside\.example\.com|plimsoll|thresholds|rule |acknowledge/i)
@@ -81,7 +81,7 @@ test('it says in a customer’s words what happened and what to do, once, in bot
 
 Your HubSpot account acme.example.com has reached or is close to 2 limits.
 
-  <b>Listings (2-7): 1,000 of 1,000 custom properties used
+  <b>Listings: 1,000 of 1,000 custom properties used
   Custom properties: 960 of 1,000 used
 
 What to do:

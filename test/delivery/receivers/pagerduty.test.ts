@@ -33,7 +33,7 @@ test('an alert is one incident from warning to resolved: its key is its id witho
   ])
   expect(events[1]).toMatchObject({
     routing_key: KEY,
-    payload: { summary: 'acme.example.com (123): custom properties, 960 of 1,000', source: 'acme.example.com (123)' },
+    payload: { summary: 'acme.example.com (123): Custom properties, 960 of 1,000', source: 'acme.example.com (123)' },
     links: expect.arrayContaining([{ href: 'https://plimsoll.example.com/alerts/abc-2', text: 'Open alert' }]),
   })
 })

@@ -38,7 +38,7 @@ async function cardFor(message = aMessage()) {
 test('one alert is a card with what happened, its facts and its links, but the one that acknowledges', async () => {
   const { fallbackText, body, actions } = await cardFor()
   expect(fallbackText).toContain('acme.example.com')
-  expect(body[1]?.text).toMatch(/^🔴 .*960 of 1,000/)
+  expect(body[1]?.text).toBe('🔴 Worse: warning → critical.')
   expect(JSON.stringify(body)).toContain('960 of 1,000 (96 %), 40 left')
   expect(actions).toEqual([
     { type: 'Action.OpenUrl', title: 'Open alert', url: 'https://plimsoll.example.com/alerts/a-1' },

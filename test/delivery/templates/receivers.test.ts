@@ -32,7 +32,7 @@ async function posted(name: keyof typeof POSTED, template: object, message: Mess
 test.each(Object.keys(POSTED) as (keyof typeof POSTED)[])('%s sends title and body of its template', async (name) => {
   const { body } = await posted(name, TEMPLATE)
   expect(body).toContain('Limit: [CRITICAL] acme.example.com (123)')
-  expect(body).toContain('*acme.example.com* custom properties, 960 of 1,000\\nhttps://plimsoll.example.com/alerts/a-1')
+  expect(body).toContain('*acme.example.com* Custom properties, 960 of 1,000\\nhttps://plimsoll.example.com/alerts/a-1')
 })
 
 test.each(Object.keys(POSTED) as (keyof typeof POSTED)[])('%s keeps its own body below a title alone', async (name) => {
@@ -53,7 +53,7 @@ test.each(['slack', 'teams'] as const)(
     const texts = textsIn(JSON.parse(body))
     const own = texts.find((text) => text.includes('/alerts/a-1')) ?? ''
     expect(own.startsWith('*')).toBe(true)
-    expect(own.slice(1, own.indexOf('custom')).trimEnd().slice(0, -1)).not.toMatch(/[*<>]|\]\(|:\/\//)
+    expect(own.slice(1, own.indexOf('Custom')).trimEnd().slice(0, -1)).not.toMatch(/[*<>]|\]\(|:\/\//)
   },
 )
 
@@ -102,7 +102,7 @@ describe('a mail', () => {
       evil(),
     )
     expect(mail?.subject).toMatch(/^CRITICAL: <!channel>/)
-    expect(mail?.text).toContain('Hello <all>,\n\nGot worse, from warning to critical')
+    expect(mail?.text).toContain('Hello <all>,\n\nCustom properties, 960 of 1,000. Worse: warning → critical.')
     expect(mail?.html).toContain('Hello &lt;all&gt;,<br>')
     expect(mail?.html).toContain('<a href="https://wiki.example.com/limits">')
     expect(mail?.html).not.toContain('<a href="http://evil')
@@ -159,8 +159,8 @@ describe('a payload', () => {
       all: '{{ alerts | map: "id" }}',
     })
     expect(json).toEqual({
-      content: '[CRITICAL] acme.example.com (123): custom properties 96 %',
-      embeds: [{ title: 'custom properties, 960 of 1,000', usage: 960, none: [], color: 7, ok: true, nothing: null }],
+      content: '[CRITICAL] acme.example.com (123): Custom properties 96 %',
+      embeds: [{ title: 'Custom properties, 960 of 1,000', usage: 960, none: [], color: 7, ok: true, nothing: null }],
       all: ['a'],
     })
     expect(headers?.['webhook-signature']).toMatch(/^v1,/)
@@ -236,7 +236,7 @@ test('what would be sent is shown without being sent, and without secrets', asyn
     })
     const { text, fault } = receiver.show(sampleMessage('token'), NOW)
     expect({ name, fault }).toEqual({ name, fault: undefined })
-    expect(text).toContain('customer must reconnect')
+    expect(text).toContain('Customer must reconnect')
     expect(text).not.toContain('s3cret')
     await receiver.close()
   }

@@ -58,8 +58,8 @@ test('one alert is told as Alertmanager tells it', () => {
       series: 'customProperties.overall',
     },
     commonAnnotations: {
-      summary: 'acme.example.com (123): custom properties, 960 of 1,000',
-      description: expect.stringContaining('custom properties, 960 of 1,000'),
+      summary: 'acme.example.com (123): Custom properties, 960 of 1,000',
+      description: expect.stringContaining('Custom properties, 960 of 1,000'),
     },
     externalURL: 'https://plimsoll.example.com/',
     alerts: [

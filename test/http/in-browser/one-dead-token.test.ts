@@ -49,7 +49,7 @@ test('among 87 alerts about limits the one dead token is the first line of every
   for (const path of ['/', '/alerts']) {
     const visited = await pages.visit(path)
     const line = await visited.page.locator('.by-account summary').first().textContent()
-    expect(line).toMatch(new RegExp(`^${name}: 4 critical, 1 warning; worst: customer must reconnect`))
+    expect(line).toMatch(new RegExp(`^${name}: 4 critical, 1 warning; worst: Customer must reconnect`))
     await visited.page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
     expect(await visited.page.getByRole('button', { name: 'Copy reconnect link' }).count()).toBe(1)
     await visited.page.getByRole('button', { name: `Copy reconnect link of ${name}` }).click()

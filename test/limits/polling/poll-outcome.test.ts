@@ -43,7 +43,13 @@ describe('what a poll says of its account', () => {
     const outcome = outcomeOf(fetched(READ, failure('transient')))
     expect(outcome).toMatchObject({ readAnything: true, failures: [{ class: 'transient' }] })
     expect(troublesAfter(NEW, outcome, NOW)).toEqual({
-      failing: { count: 1, reason: 'it is transient', at: NOW, since: NOW },
+      failing: {
+        count: 1,
+        reason: 'it is transient',
+        at: NOW,
+        since: NOW,
+        partly: { unread: ['associations'], read: ['customProperties'] },
+      },
       blocked: undefined,
     })
     const before = { ...NEW, failing: failing(6, NOW - 9) }

@@ -47,7 +47,7 @@ const ANSWERS: Record<string, { body: object; series: string[] }> = {
         },
       ],
     },
-    series: ['labels/0-1/2-77 1/50 Contacts → Projects (2-77)'],
+    series: ['labels/0-1/2-77 1/50 Contacts → Projects'],
   },
   calculatedProperties: {
     body: { ...overall(8, 25), byObjectType: [{ ...type('0-1', 'Contacts'), usage: 8 }] },

@@ -141,7 +141,7 @@ describe('the alert about the fleet', () => {
     expect(told[0]).toMatchObject({
       cause: 'credentials',
       message: expect.stringMatching(
-        /^All 1,000 accounts: tokens can't be refreshed \(client secret rejected\)\. 1,000 accounts, first token expires in 4 min \(/,
+        /^All 1,000 accounts: tokens can't be refreshed \(client secret rejected\)\. The first token expires in 4 min \(/,
       ),
     })
     expect(told[2]).toMatchObject({ status: 'resolved', message: 'Tokens of all accounts are refreshed again.' })

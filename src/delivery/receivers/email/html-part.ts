@@ -3,61 +3,24 @@ import { Html, html } from '../../../text/html.ts'
 import type { MailFact } from '../../describe/describe-alert.ts'
 import { changeLine, type DescribedChanges } from '../../describe/describe-changes.ts'
 import type { DescribedRecords } from '../../describe/describe-records.ts'
-import { type Action, RECONNECT } from '../../describe/mail-links.ts'
+import { RECONNECT } from '../../describe/mail-links.ts'
 import { eachWord } from '../../templates/own-links.ts'
 import type { ListedAlert, MailContent } from './mail-content.ts'
-import { barOf, ownHeading } from './text-part.ts'
+import { buttons, CELL, LINE, mailPage, QUIET, QUIET_COLOR, TEXT } from './mail-page.ts'
+import { barOf } from './text-part.ts'
 
-const FONTS = "-apple-system, 'Segoe UI', Roboto, Helvetica, Arial, sans-serif"
-
-const TEXT = 'color:#1c2430'
-const QUIET_COLOR = '#5a6575'
-const QUIET = `color:${QUIET_COLOR}`
 const TABLE = `${TEXT};word-break:break-word`
 const LABEL = `color:${QUIET_COLOR};font-weight:400;vertical-align:top`
-const LINE_STYLE = '1px solid #e2e6eb'
-const LINE = `border-top:${LINE_STYLE}`
-const CELL = 'padding:20px 28px'
-const LINK_COLOR = '#0b5cc4'
-const BUTTON = `display:inline-block;margin:10px 6px 0 0;padding:11px 12px;font-size:14px;line-height:20px;font-weight:600;text-decoration:none;border:1px solid ${LINK_COLOR}`
 
 const COLORS: Record<string, string> = { CRITICAL: '#c0271d', WARNING: '#b25000', RESOLVED: '#14764a' }
 const OTHER_COLOR = '#2a5bb8'
 
-const BADGE_RULES = Object.entries(COLORS)
-  .map(([badge, color]) => `.rows .${badge} { background: ${color}; }`)
-  .join('\n')
-
-/**
- * Mail programs are browsers of twenty years ago: layout by tables, styles on each element, no pictures and nothing
- * loaded from elsewhere. The style sheet only adds what is lost without harm: dark colors, small screens, and what would
- * make each row of a long table longer.
- */
-const STYLE_SHEET = new Html(`
-:root { color-scheme: light dark; supported-color-schemes: light dark; }
-td, th, div, a { font-family: ${FONTS}; }
+const BADGE_STYLES = `
 .badge { font-size: 11px; padding: 2px 6px; white-space: nowrap; }
-.rows td, .rows th[colspan] { border-top: ${LINE_STYLE}; }
-.rows a { color: ${LINK_COLOR}; }
-.rows i { color: ${QUIET_COLOR}; font-style: normal; }
 .rows b { color: #ffffff; background: ${OTHER_COLOR}; }
-${BADGE_RULES}
-@media (max-width: 480px) {
-  .page { padding: 0 !important; }
-  .cell { padding-left: 16px !important; padding-right: 16px !important; }
-}
-@media (prefers-color-scheme: dark) {
-  .page { background: #14171c !important; }
-  .card { background: #1e232b !important; border-left-color: #333b47 !important; border-right-color: #333b47 !important; border-bottom-color: #333b47 !important; }
-  .text { color: #e8eaee !important; }
-  .quiet { color: #a3acb9 !important; }
-  .line { border-color: #333b47 !important; }
-  .track { background: #333b47 !important; }
-  .rows td, .rows th { border-color: #333b47; }
-  .rows a { color: #8ab8ff; }
-  .rows i { color: #a3acb9; }
-  .plain { border-color: #4a5566 !important; color: #8ab8ff !important; }
-}`)
+${Object.entries(COLORS)
+  .map(([badge, color]) => `.rows .${badge} { background: ${color}; }`)
+  .join('\n')}`
 
 /** Mail programs cut off a mail of more than about 100 kB, with its links and its end. In bytes, in this order. */
 const ROOM_FOR_SECTIONS = 38_000
@@ -65,42 +28,25 @@ const ROOM_FOR_ROWS = 92_000
 
 export function htmlPart(content: MailContent): string {
   const { badge, subject, own, footer } = content
-  return html`<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<meta name="supported-color-schemes" content="light dark">
-<meta name="format-detection" content="telephone=no, date=no, address=no, email=no, url=no">
-<title>${subject}</title>
-<style>${STYLE_SHEET}
-</style>
-</head>
-<body class="page" style="margin:0;padding:0;background:#f1f3f6">
-<table role="presentation" class="page" width="100%" cellpadding="0" cellspacing="0" border="0" style="background:#f1f3f6">
-<tr><td class="page" align="center" style="padding:24px 12px">
-<table role="presentation" class="card" width="640" cellpadding="0" cellspacing="0" border="0" style="width:100%;max-width:640px;font-family:${FONTS};background:#ffffff;border:1px solid #e2e6eb;border-top:4px solid ${colorOf(badge)}">
-${own === undefined ? alertRows(content) : ownRow(own)}
-<tr><td class="cell line quiet" style="padding:14px 28px;${LINE};${QUIET};font-size:12px">${footer}</td></tr>
-</table>
-</td></tr>
-</table>
-</body>
-</html>
-`.toString()
+  return mailPage(
+    subject,
+    colorOf(badge),
+    html`${own === undefined ? alertRows(content) : ownRow(own)}
+<tr><td class="cell line quiet" style="padding:14px 28px;${LINE};${QUIET};font-size:12px">${footer}</td></tr>`,
+    BADGE_STYLES,
+  )
 }
 
 function alertRows(content: MailContent): Html {
   const { badge, changes, summary, overview, omitted } = content
   const { sections, rows, left } = whatFits(content)
-  return html`${changes === undefined ? undefined : changesRow(changes)}
-${summary === undefined ? undefined : noteRow(summary, sections.length === 0 ? html`${badgeMark(badge)} &nbsp;` : undefined)}
+  return html`${summary === undefined ? undefined : noteRow(summary, sections.length === 0 ? html`${badgeMark(badge)} &nbsp;` : undefined)}
 ${overviewRow(overview)}
 ${sections}
 ${rows.length === 0 ? undefined : rankedTable(rows)}
 ${left === 0 ? undefined : noteRow(`${countOf(left, 'more alert')} in the plain text of this mail.`)}
-${omitted === undefined ? undefined : noteRow(omitted)}`
+${omitted === undefined ? undefined : noteRow(omitted)}
+${changes === undefined ? undefined : changesRow(changes)}`
 }
 
 /** Text by a template of the config: its lines stay, its addresses can be followed, and nothing of it is markup. */
@@ -146,7 +92,7 @@ function overviewRow(overview: MailContent['overview']): Html | undefined {
   )}</td></tr>`
 }
 
-/** The first of a digest. */
+/** The end of a digest. */
 function changesRow({ line, note, groups, more }: DescribedChanges): Html {
   const quiet = (text: string | undefined) =>
     text === undefined
@@ -156,20 +102,19 @@ function changesRow({ line, note, groups, more }: DescribedChanges): Html {
     ({ title, accounts }) => html`<div style="padding-top:10px"><b>${title}</b></div>
 ${accounts.map((one) => html`<div style="word-break:break-word"><bdi>${changeLine(one)}</bdi></div>\n`)}`,
   )
-  return html`<tr><td class="cell line text" style="${CELL};${TEXT};font-size:14px;line-height:21px;border-bottom:${LINE_STYLE}"><div style="font-size:15px">${line}</div>
+  return html`<tr><td class="cell line text" style="${CELL};${TEXT};font-size:14px;line-height:21px;${LINE}"><div style="font-size:15px">${line}</div>
 ${lists}${quiet(more)}${quiet(note)}</td></tr>`
 }
 
 function sectionRow(alert: ListedAlert, below: boolean): Html {
-  const { badge, subject, happened, percent, facts, records, actions } = alert
-  const heading = ownHeading(alert)
+  const { badge, heading, headline, details, percent, facts, records, actions } = alert
   return html`<tr><td class="cell line" style="${CELL}${below ? `;${LINE}` : ''}">
-${heading !== undefined ? html`<div class="text" style="${TEXT};font-size:15px;line-height:22px;padding-bottom:12px;word-break:break-word"><b><bdi>${heading}</bdi></b></div>` : undefined}
-<div class="text" style="${TEXT};font-size:14px;line-height:22px;word-break:break-word">${badgeMark(badge)} &nbsp;<b><bdi>${subject}</bdi></b></div>
-<div class="text" style="${TEXT};font-size:18px;line-height:26px;padding-top:10px;word-break:break-word">${happened}</div>
+${heading === undefined ? undefined : html`<div class="text" style="${TEXT};font-size:15px;line-height:22px;padding-bottom:12px;word-break:break-word"><b><bdi>${heading}</bdi></b></div>`}
+<div class="text" style="${TEXT};font-size:18px;line-height:26px;word-break:break-word">${badgeMark(badge)} &nbsp;<bdi>${headline}.</bdi></div>
+${details === '' ? undefined : html`<div class="text" style="${TEXT};font-size:15px;line-height:22px;padding-top:8px;word-break:break-word">${details}</div>`}
 ${percent === undefined ? undefined : fullnessBar(percent, badge)}
 ${facts.length === 0 ? undefined : factsTable(facts)}
-${actionsRow(actions)}
+${buttons(actions)}
 ${records === undefined ? undefined : recordsTable(records)}
 </td></tr>
 `
@@ -183,7 +128,7 @@ function fullnessBar(percent: number, badge: string): Html {
       ? undefined
       : html`<td${new Html(kind)} width="${width}%" height="10" style="width:${width}%;height:10px;${look};font-size:0;line-height:0">&nbsp;</td>`
   return html`<table role="presentation" width="100%" cellpadding="0" cellspacing="0" border="0" style="margin-top:14px"><tr>
-<td><table role="img" aria-label="${formatPercent(percent)} full" width="100%" cellpadding="0" cellspacing="0" border="0" style="table-layout:fixed"><tr>${part(filled, `background:${colorOf(badge)}`)}${part(over, `background:${colorOf(badge)};border-left:3px solid #ffffff`)}${part(empty, 'background:#e2e6eb', ' class="track"')}</tr></table></td>
+<td><table role="img" aria-label="${formatPercent(percent)} used" width="100%" cellpadding="0" cellspacing="0" border="0" style="table-layout:fixed"><tr>${part(filled, `background:${colorOf(badge)}`)}${part(over, `background:${colorOf(badge)};border-left:3px solid #ffffff`)}${part(empty, 'background:#e2e6eb', ' class="track"')}</tr></table></td>
 <td class="text" align="right" width="64" style="width:64px;${TEXT};font-size:14px;font-weight:600;white-space:nowrap">${formatPercent(percent)}</td>
 </tr></table>`
 }
@@ -194,15 +139,6 @@ function factsTable(facts: MailFact[]): Html {
     return html`<tr>${name}<td>${fact.value}</td></tr>\n`
   })
   return html`<table class="text" width="100%" cellpadding="3" cellspacing="0" border="0" style="${TABLE};margin:14px 0 0 -3px;font-size:14px;line-height:20px">${rows}</table>`
-}
-
-/** Large enough for a thumb; the first is what to do first. */
-function actionsRow(actions: Action[]): Html | undefined {
-  const buttons = actions.map(({ name, url }, n) => {
-    const [look, kind] = n === 0 ? [`color:#ffffff;background:${LINK_COLOR}`, ''] : [`color:${LINK_COLOR}`, ' plain']
-    return html`<a class="button${kind}" href="${url}" style="${BUTTON};${look}">${name}</a> `
-  })
-  return actions.length === 0 ? undefined : html`<div style="padding-top:6px">${buttons}</div>`
 }
 
 function recordsTable({ rows, note, left }: DescribedRecords): Html {
@@ -224,7 +160,7 @@ const NEW = html` <b class="badge">NEW</b>`
 /** A row for each account and each alert. Kept short, with what cells can inherit on the table: there may be hundreds of them. */
 function rankedTable(rows: Html[]): Html {
   return html`<tr><td class="cell line" style="${CELL};${LINE}"><table class="text rows" width="100%" cellpadding="6" cellspacing="0" border="0" style="${TABLE};border-collapse:collapse;font-size:13px;line-height:18px">
-<tr>${heading('What')}${heading('Fullness', 'right')}${heading('Left', 'right')}</tr>
+<tr>${heading('What')}${heading('Used', 'right')}${heading('Days left', 'right')}</tr>
 ${rows}</table></td></tr>`
 }
 

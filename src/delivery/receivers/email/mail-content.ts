@@ -4,7 +4,7 @@ import { countOf } from '../../../text/format-number.ts'
 import { formatTime } from '../../../text/format-time.ts'
 import { type Badge, type DescribedAlert, describeAlert, worstDescribed } from '../../describe/describe-alert.ts'
 import { type DescribedChanges, describeChanges } from '../../describe/describe-changes.ts'
-import { messageFor, subjectFor } from '../../describe/for-customer.ts'
+import { subjectFor } from '../../describe/for-customer.ts'
 import type { MailLinks } from '../../describe/mail-links.ts'
 import { accountsIn, badgeOfMessage, totalOf } from '../../describe/subject.ts'
 import type { TemplateTexts } from '../../templates/message-template.ts'
@@ -23,7 +23,7 @@ export interface MailContent {
   subject: string
   /** By a template of the config: plain text in place of all below but the footer. */
   own?: string
-  /** Changes since the digest before; of a digest. */
+  /** Changes since the digest before; of a digest, and below its alerts. */
   changes?: DescribedChanges
   /** For alerts of several accounts: one line above them all. */
   summary?: string
@@ -42,8 +42,7 @@ export interface MailContent {
 const MAX_SECTIONS = 10
 const SECTIONS_OF_MANY = 3
 
-export function mailContent(given: Message, now: number, links: MailLinks, texts: TemplateTexts = {}): MailContent {
-  const message = messageFor(given, links)
+export function mailContent(message: Message, now: number, links: MailLinks, texts: TemplateTexts = {}): MailContent {
   const { type, timestamp, data } = message
   const count = data.alerts.length
   const whole = type === 'alert.digest' ? 0 : count > MAX_SECTIONS ? SECTIONS_OF_MANY : MAX_SECTIONS
@@ -66,7 +65,7 @@ export function mailContent(given: Message, now: number, links: MailLinks, texts
     sections: listed.slice(0, whole),
     rows,
     ...(data.truncated > 0 && {
-      omitted: `${countOf(data.truncated, 'more alert')} not shown.${links.isForCustomer ? '' : ' All open alerts: plimsoll alerts list'}`,
+      omitted: `${countOf(data.truncated, 'more alert')} not shown. All open alerts: plimsoll alerts list`,
     }),
     footer: `Sent by ${links.isForCustomer ? cleanText(links.appName ?? 'Plimsoll', 80) : 'Plimsoll'}, ${formatTime(timestamp)}.`,
   }
@@ -78,7 +77,7 @@ function listedAlert(alert: Alert, { data }: Message, now: number, links: MailLi
   return { ...describeAlert(alert, now, links), ...(moved !== 'same' && { sinceLast: moved }) }
 }
 
-/** `acme.example.com (123): 3 critical, 2 warning; worst: Companies → Contacts: fullest record, 500 of 500`. */
+/** `acme.example.com (123): 3 critical, 2 warnings; worst: Contacts per company: 500 of 500 (limit reached)`. */
 function headingOf(alerts: Alert[], described: DescribedAlert[]): string {
   const worst = worstDescribed(described)
   if (worst === undefined || alerts.length === 1) return worst?.subject ?? ''
@@ -100,7 +99,7 @@ function summaryOf({ type, data }: Message): string | undefined {
   const { alerts, truncated, period } = data
   if (period !== undefined) return `${period === 'week' ? 'Weekly' : 'Daily'} digest: ${totalOf(data)}.`
   if (type === 'alert.digest') {
-    return `First readings of new accounts: ${totalOf(data)}. Every change from here on is a message of its own.`
+    return `First readings of new accounts: ${totalOf(data)}. From now on each change is a message of its own.`
   }
   if (alerts.length === 0 || (truncated === 0 && accountsIn(alerts) <= 1)) return undefined
   const listed = truncated > 0 ? `, the first ${alerts.length}` : ''

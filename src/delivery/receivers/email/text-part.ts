@@ -5,7 +5,7 @@ import { RECONNECT } from '../../describe/mail-links.ts'
 import type { ListedAlert, MailContent } from './mail-content.ts'
 
 const BAR_WIDTH = 30
-const NAME_WIDTH = 12
+const NAME_WIDTH = 14
 
 /** The mail as plain text: nothing in it that the other part has alone. */
 export function textPart(content: MailContent): string {
@@ -13,33 +13,27 @@ export function textPart(content: MailContent): string {
   const end = `-- \n${footer}`
   if (own !== undefined) return `${own}\n\n${end}\n`
   const blocks = [
-    changes === undefined ? [] : changesBlock(changes),
     summary === undefined ? [] : [summary, overview.map(({ badge, line }) => `[${badge}] ${line}`)].flat().join('\n'),
     sections.map(sectionText),
     rows.length === 0 ? [] : rows.map(rowText).join('\n').trimStart(),
     omitted ?? [],
-    end,
+    changes === undefined ? [] : changesBlock(changes),
   ].flat()
-  return `${blocks.join(sections.length > 1 ? `\n\n${'='.repeat(60)}\n\n` : '\n\n')}\n`
+  return `${blocks.join(sections.length > 1 ? `\n\n${'='.repeat(60)}\n\n` : '\n\n')}\n\n${end}\n`
 }
 
 function sectionText(alert: ListedAlert): string {
-  const { badge, subject, happened, percent, facts, records, actions } = alert
+  const { badge, heading, headline, details, percent, facts, records, actions } = alert
   const named = (name: string, value: string) => `${name.padEnd(NAME_WIDTH)} ${value}`
   const parts = [
-    ownHeading(alert) ?? [],
-    `[${badge}] ${subject}\n${happened}`,
+    heading ?? [],
+    `[${badge}] ${headline}.${details === '' ? '' : `\n${details}`}`,
     percent === undefined ? [] : barText(percent),
     facts.map(({ name, value }) => named(name, value)).join('\n'),
     records === undefined ? [] : recordsText(records),
     actions.map(({ name, url }) => named(name, url)).join('\n'),
   ].flat()
   return parts.filter((part) => part !== '').join('\n\n')
-}
-
-/** A section names its account itself: above it is only what it does not have. */
-export function ownHeading({ heading, subject }: ListedAlert): string | undefined {
-  return heading === subject ? undefined : heading
 }
 
 function recordsText({ note, rows, left }: DescribedRecords): string {
@@ -54,7 +48,7 @@ function recordsText({ note, rows, left }: DescribedRecords): string {
 }
 
 function rowText({ badge, heading, headline, daysLeft, sinceLast, url, actions }: ListedAlert): string {
-  const isShown = daysLeft === undefined || daysLeft === 'full' || headline.includes(daysLeft)
+  const isShown = daysLeft === undefined || daysLeft === '0' || headline.includes(daysLeft)
   const moved = sinceLast === undefined ? '' : ` (${sinceLast})`
   const reconnect = actions.flatMap(({ name, url }) => (name === RECONNECT ? [`\n    ${name}: ${url}`] : []))
   const line = `  [${badge}]${moved} ${headline}${isShown ? '' : `, ${daysLeft} left`}${reconnect.join('')}`

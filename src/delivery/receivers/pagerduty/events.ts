@@ -41,14 +41,18 @@ function isMoment({ kind }: Alert): boolean {
 
 function incidentOf(alert: Alert, { timestamp }: Message, { home, links }: BodyContext, texts: TemplateTexts) {
   const { kind, level, measuredAt, rule, series } = alert
-  const { subject, headline, happened, facts, records, actions, url } = describeAlert(
-    alert,
-    Date.parse(timestamp),
-    links,
-  )
+  const {
+    subject,
+    headline,
+    details: told,
+    facts,
+    records,
+    actions,
+    url,
+  } = describeAlert(alert, Date.parse(timestamp), links)
   const rows = records?.rows.slice(0, MOST_RECORDS) ?? []
   const details: [string, string][] = [
-    ['What', texts.body ?? happened],
+    ['What', texts.body ?? told],
     ...facts.map(({ name, value }): [string, string] => [name, value]),
     ...(records === undefined ? [] : [[`Records (${records.note})`, rows.map(rowText).join('\n')] as [string, string]]),
   ]

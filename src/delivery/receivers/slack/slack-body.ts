@@ -45,9 +45,9 @@ function ownBody(body: string) {
 
 function blocksOf({ lines, facts, actions }: OutlinePart): object[] {
   const fields = facts.slice(0, MOST_FIELDS).map(({ name, value }) => plain(`${name}\n${value}`, MOST_FIELD))
-  const text = plain(lines.join('\n'), MOST_TEXT)
+  const text = lines.length > 0 && { text: plain(lines.join('\n'), MOST_TEXT) }
   return [
-    { type: 'section', text, ...(fields.length > 0 && { fields }) },
+    { type: 'section', ...text, ...(fields.length > 0 && { fields }) },
     ...(actions.length > 0 ? [footer(actions.map(({ name, url }) => link(url, name)).join(' · '))] : []),
   ]
 }

@@ -99,11 +99,14 @@ function cardOf(fallbackText: string, body: object[], actions: readonly Action[]
 }
 
 function blocksOf({ lines, facts, actions }: OutlinePart, isOne: boolean): object[] {
-  const [first = '', ...rest] = lines.map(withoutMarkup)
-  const shown = facts.map(({ name, value }) => ({ title: name, value: withoutMarkup(value) }))
+  const shown = facts.map(({ name, value }) => ({ title: withoutMarkup(name), value: withoutMarkup(value) }))
   return [
-    text(first, { separator: true, weight: isOne ? 'Default' : 'Bolder' }),
-    ...rest.map((line) => text(line, { spacing: 'None' })),
+    ...lines.map((line, n) =>
+      text(
+        withoutMarkup(line),
+        n > 0 ? { spacing: 'None' } : { separator: true, weight: isOne ? 'Default' : 'Bolder' },
+      ),
+    ),
     ...(shown.length === 0 ? [] : [{ type: 'FactSet', facts: shown }]),
     ...(isOne || actions.length === 0 ? [] : [text(actions.map(link).join(' · '), { spacing: 'None' })]),
   ]

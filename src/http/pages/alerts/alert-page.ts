@@ -1,7 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import { type Alert, alertOfTransition } from '../../../alerts/alert.ts'
 import { alertTitle } from '../../../alerts/alert-title.ts'
-import { linkCommand } from '../../../alerts/kinds/notified-alert.ts'
 import { type OpenAlert, type OpenState, readOpenAlerts } from '../../../alerts/open-alerts.ts'
 import { withHublets } from '../../../alerts/with-hublets.ts'
 import { type DescribedAlert, describeAlert } from '../../../delivery/describe/describe-alert.ts'
@@ -57,7 +56,7 @@ export async function showAlertPage(deps: WebDeps, request: FastifyRequest): Pro
   if (current === undefined) throw notOpen(id)
   const [linked = current] = await withHublets(deps.store, deps.keys, [current])
   const described = describeAlert(linked, now, linksFor(deps, request))
-  const body = html`<p class="verdict ${alert.level}">${happenedText(described, alert)}</p>
+  const body = html`<p class="verdict ${alert.level}">${described.happened}</p>
 ${buttons(deps, request, described, alert)}
 ${acknowledgement(request, alert)}
 ${facts(alert, described, about, now)}
@@ -114,7 +113,7 @@ async function aboutAlert(
  */
 function facts(alert: OpenAlert, described: DescribedAlert, { why, rule, repeatFrom }: AboutAlert, now: number): Html {
   const { level, silencedBy } = alert
-  const rows = described.facts.filter(({ name }) => name !== 'Why now')
+  const rows = described.facts.filter(({ name }) => name !== 'Reason' && name !== 'Rule')
   return html`<dl class="facts">
 <div><dt>Level</dt><dd>${levelBadge(level)}</dd></div>
 <div><dt>Account</dt><dd>${accountLink(alert)}</dd></div>
@@ -131,12 +130,6 @@ ${why === undefined ? undefined : html`<div class="across"><dt>Why</dt><dd>${why
 function linksFor({ links }: WebDeps, { mayWrite }: FastifyRequest): MailLinks {
   const { acknowledge: _, open: __, reconnect, silence, ...others } = links
   return mayWrite ? { ...others, ...defined({ reconnect, silence }) } : others
-}
-
-/** The command that prints the reconnect link is not named where the link itself is on the page. */
-function happenedText({ happened, actions }: DescribedAlert, { hubId }: OpenAlert): string {
-  if (hubId === null || !actions.some(({ name }) => name === RECONNECT)) return happened
-  return happened.replace(linkCommand({ hubId }), 'The link is below.')
 }
 
 /** The mail's own, with the link for the customer as a field to copy from. */
