@@ -6,7 +6,7 @@ import { SWEEPS, type SweepKind } from './queues.ts'
 const PAUSE_MS = 500
 /** After one that failed. */
 const AGAIN_MS = 2_000
-/** However far ahead the next is planned: the clock may have been set. */
+/** However far ahead the next is planned: the clock of Redis may have been set. */
 const LONGEST_MS = 60_000
 
 export interface PlannedSweeps {
@@ -43,6 +43,7 @@ export function startSweeps(
 class PlannedSweep {
   readonly #sweep: () => Promise<number | undefined>
   readonly #clock: Clock
+  /** By the steady clock, as what comes next. */
   #planned: { at: number; timer: NodeJS.Timeout } | undefined
   #underWay: Promise<void> | undefined
   #notBefore = 0
@@ -54,15 +55,12 @@ class PlannedSweep {
   }
 
   wake(at: number): void {
-    const now = this.#clock.now()
+    const now = this.#clock.steady()
     const planned = this.#planned
-    // The clock was set forward: its timer knows nothing of that.
-    const isLate = planned !== undefined && planned.at <= now - PAUSE_MS
-    const moment = Math.max(isLate ? now : at, Math.min(this.#notBefore, now + PAUSE_MS))
-    if (this.#stopped || (planned !== undefined && !isLate && planned.at <= moment)) return
+    const moment = Math.max(now + Math.min(at - this.#clock.now(), LONGEST_MS), this.#notBefore)
+    if (this.#stopped || (planned !== undefined && planned.at <= moment)) return
     clearTimeout(planned?.timer)
-    const ms = Math.min(Math.max(0, moment - now), LONGEST_MS)
-    this.#planned = { at: moment, timer: setTimeout(() => this.#begin(), ms) }
+    this.#planned = { at: moment, timer: setTimeout(() => this.#begin(), Math.max(0, moment - now)) }
   }
 
   stop(): Promise<void> | undefined {
@@ -73,10 +71,9 @@ class PlannedSweep {
 
   #begin(): void {
     this.#planned = undefined
-    const now = this.#clock.now()
-    this.#notBefore = now + PAUSE_MS
+    this.#notBefore = this.#clock.steady() + PAUSE_MS
     if (this.#underWay !== undefined) {
-      this.wake(now + PAUSE_MS)
+      this.wake(this.#clock.now() + PAUSE_MS)
       return
     }
     this.#underWay = this.#sweep().then((next) => {

@@ -104,12 +104,10 @@ function openWakes(
   let endListening = () => {}
   const handOn = async (kind: SweepKind, at: number) => {
     if (sweepHere !== undefined) return sweepHere(kind, at)
-    const now = clock.now()
     // The end of the slot: a sweep then finds all of it.
-    const moment = Math.ceil(Math.max(at, now) / SLOT_MS) * SLOT_MS
+    const moment = Math.ceil(Math.max(at, clock.now()) / SLOT_MS) * SLOT_MS
     const before = announced.get(kind)
-    // Not the moment: another machine's clock may be ahead of this one.
-    const done = before?.moment === moment ? before.done : connection.publish(channel, `${kind} ${moment - now}`)
+    const done = before?.moment === moment ? before.done : connection.publish(channel, `${kind} ${moment}`)
     announced.set(kind, { moment, done })
     await done
   }
@@ -130,9 +128,9 @@ function openWakes(
     listenForWakes: async (hearing, sweep) => {
       sweepHere = sweep
       hearing.on('message', (_: string, text: string) => {
-        const [name, ms] = text.split(' ')
+        const [name, at] = text.split(' ')
         const kind = SWEEPS.find((known) => known === name)
-        if (kind !== undefined && Number(ms) >= 0) sweep(kind, clock.now() + Number(ms))
+        if (kind !== undefined && Number(at) >= 0) sweep(kind, Number(at))
       })
       const listen = async () => {
         if (hearing.status === 'end') return

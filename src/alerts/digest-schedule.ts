@@ -29,9 +29,6 @@ export function digestMoments({ every, at, on = 'mon', timeZone = zoneOfPeople()
   }
 }
 
-/** Clocks of daemons differ by less. */
-const SKEW_MS = 3_600_000
-
 /**
  * Nothing happens before the planned moment. Then the digest is sent, once for several that were missed; where half the time to the
  * next one is over, only that is sent. `unplanned`: no moment of this schedule is planned, or one behind the next.
@@ -40,8 +37,8 @@ export function judgeDigest(schedule: DigestSchedule, plannedAt: number | undefi
   const moments = digestMoments(schedule, now)
   const isPlanned =
     plannedAt !== undefined &&
-    // A moment further ahead was planned by the schedule before, which came less often, or by a clock that was ahead.
-    plannedAt <= digestMoments(schedule, now + SKEW_MS).nextAt &&
+    // A moment further ahead was planned by the schedule before, which came less often.
+    plannedAt <= moments.nextAt &&
     digestMoments(schedule, plannedAt).dueAt === plannedAt
   const isLate = now - moments.dueAt >= PERIOD_MS[schedule.every] / 2
   const is = !isPlanned ? 'unplanned' : plannedAt > now ? 'early' : isLate ? 'missed' : 'due'

@@ -40,7 +40,7 @@ export function silenceOf(silences: readonly Silence[], alert: Silenceable, now:
     .reduce<Silence | undefined>((longest, one) => ((longest?.endsAt ?? 0) >= one.endsAt ? longest : one), undefined)
 }
 
-/** Without a start of its own a silence is in force at once: the clock of the machine that made it may be ahead. */
+/** Without a start of its own a silence is in force at once. */
 export function isInForce({ startsAt, endsAt }: Silence, now: number): boolean {
   return now < endsAt && (startsAt === undefined || now >= startsAt)
 }

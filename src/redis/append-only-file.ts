@@ -16,11 +16,10 @@ export interface Rewrites {
   refusedAt: number | undefined
 }
 
-/** A time that is still to come is one of a clock that was set back. */
 export function isRewriteDue({ rewrittenAt, forgottenAt, begunAt, refusedAt }: Rewrites, now: number): boolean {
   // A disk that was full may have left it damaged: the next start would refuse it.
   if ((refusedAt ?? Number.NEGATIVE_INFINITY) > (begunAt ?? Number.NEGATIVE_INFINITY)) return true
-  const isPast = (at: number | undefined, ms: number) => at === undefined || at > now || now - at >= ms
+  const isPast = (at: number | undefined, ms: number) => at === undefined || now - at >= ms
   if (!isPast(begunAt, PAUSE_MS)) return false
   const changedAt = Math.max(forgottenAt ?? Number.NEGATIVE_INFINITY, refusedAt ?? Number.NEGATIVE_INFINITY)
   return isPast(rewrittenAt, DAY_MS) || changedAt >= (rewrittenAt ?? 0)

@@ -116,7 +116,7 @@ export class SharedRun {
 
   within(ms: number): void {
     const { clock, signal } = this.#deps
-    const at = clock.now() + ms
+    const at = clock.steady() + ms
     if (this.#plannedAt <= at) return
     this.#plannedAt = at
     void clock.wait(ms, signal).then(() => {

@@ -52,7 +52,7 @@ export class ShutdownBudget {
 
   /** Time for a step that would be given `mostMs` alone. */
   of(mostMs: number): number {
-    const now = this.#clock.now()
+    const now = this.#clock.steady()
     this.#until ??= now + this.#totalMs
     return Math.max(0, Math.min(mostMs, this.#until - now))
   }

@@ -163,10 +163,9 @@ export class LineQuota {
     this.#most = most
   }
 
-  /** How many lines were left out since the last one; undefined: this one is left out too. */
+  /** `now`: by the steady clock. How many lines were left out since the last one; undefined: this one is left out too. */
   take(now: number): number | undefined {
-    // A clock that was set back must not silence the log until it has caught up.
-    if (now >= this.#windowEnds || this.#windowEnds - now > WINDOW_MS) {
+    if (now >= this.#windowEnds) {
       this.#windowEnds = now + WINDOW_MS
       this.#lines = 0
     }

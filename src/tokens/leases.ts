@@ -22,9 +22,8 @@ export class Lease implements OneUnderWay<Lease> {
   readonly #clock: Clock
   /** How long it lasts, once that is known. */
   ms = 0
-  /** When it was asked for, by both clocks: the one may be set, the other stand still. */
-  #at = 0
-  #steadyAt = 0
+  /** When it was asked for, by the steady clock. */
+  #at: number
   #isLost = false
 
   /** To be made before it is asked for. */
@@ -32,25 +31,19 @@ export class Lease implements OneUnderWay<Lease> {
     this.hubId = hubId
     this.owner = owner
     this.#clock = clock
-    this.#countFrom(clock.now(), clock.steady())
-  }
-
-  #countFrom(at: number, steadyAt: number): void {
-    this.#at = at
-    this.#steadyAt = steadyAt
+    this.#at = clock.steady()
   }
 
   /** True while it is sure to be held: false once it was lost, or could not be renewed in time. */
   isHeld(): boolean {
-    const age = Math.max(this.#clock.now() - this.#at, this.#clock.steady() - this.#steadyAt)
-    return !this.#isLost && age < this.ms
+    return !this.#isLost && this.#clock.steady() - this.#at < this.ms
   }
 
   async renew(store: LeaseStore): Promise<void> {
-    const [at, steadyAt] = [this.#clock.now(), this.#clock.steady()]
+    const at = this.#clock.steady()
     // Redis may be away: then nothing is known, and it ends when it would have.
     const renewed = await store.renewLease(this).catch(() => undefined)
-    if (renewed === true) this.#countFrom(at, steadyAt)
+    if (renewed === true) this.#at = at
     if (renewed === false) this.#isLost = true
   }
 }

@@ -202,18 +202,6 @@ describe('a digest', () => {
     }
   })
 
-  test('comes once also where the clock of one daemon is hours ahead, which plans another one meanwhile', async () => {
-    const { daemon, clock, woken } = await daemons()
-    clock.move(21 * HOUR)
-    const [one, ahead] = [daemon(), daemon({ ahead: 2 * HOUR + 30 * MINUTE })]
-    for (let minutes = 0; minutes < 6 * 60; minutes += 10) {
-      await one()
-      await ahead()
-      clock.move(10 * MINUTE)
-    }
-    expect(woken).toHaveLength(1)
-  })
-
   test('is made in one step with its next moment: a worker that dies over it leaves it due', async () => {
     const { daemon, arrived, opens, clock, store } = await daemons()
     await opens(1, 'warning', 850)

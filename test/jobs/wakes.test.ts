@@ -16,20 +16,19 @@ afterEach(async () => {
   await Promise.all(opened.splice(0).map((queues) => queues.close()))
 })
 
-/** A daemon that serves pages, and one that looks, whose clock is ten seconds behind. */
+/** A daemon that serves pages, and one that looks. */
 async function openTwo() {
   const prefix = `test-${prefixes++}`
-  const [clock, behind] = [new HandClock(), new HandClock()]
-  behind.move(-10_000)
-  const open = (by: HandClock) => {
-    const queues = createQueues(redis.connect('queues'), prefix, by, logLines().log)
+  const clock = new HandClock()
+  const open = () => {
+    const queues = createQueues(redis.connect('queues'), prefix, clock, logLines().log)
     opened.push(queues)
     return queues
   }
-  const [web, worker] = [open(clock), open(behind)]
+  const [web, worker] = [open(), open()]
   const hearing = redis.connect('queues')
   const heard: [string, number][] = []
-  await worker.listenForWakes(hearing, (kind, at) => heard.push([kind, at - behind.now()]))
+  await worker.listenForWakes(hearing, (kind, at) => heard.push([kind, at - clock.now()]))
   return { clock, web, worker, hearing, heard }
 }
 

@@ -142,11 +142,6 @@ test('so many lines a minute are written, and the next one after them says how m
   expect([60_000, 60_001, 60_002].map((now) => quota.take(now))).toEqual([3, 0, undefined])
 })
 
-test('a clock that was set back does not silence the log', () => {
-  const quota = new LineQuota(1)
-  expect([3_600_000, 3_600_001, 0].map((now) => quota.take(now))).toEqual([0, undefined, 1])
-})
-
 describe('what repeats for as long as a state lasts', () => {
   test('is one line for each thing that fails, whatever the account', () => {
     const { log, lines } = logLines()

@@ -28,17 +28,14 @@ function lasting(ms: number, hubId: number, clock: HandClock) {
   return lease
 }
 
-test.each([-3_600_000, 0, 3_600_000])(
-  'a lease that is not renewed ends, though the clock is set by %i ms meanwhile',
-  (set) => {
-    const clock = new HandClock()
-    const lease = lasting(15_000, 123, clock)
-    expect(lease.isHeld()).toBe(true)
-    clock.move(set)
-    clock.move(15_000)
-    expect(lease.isHeld()).toBe(false)
-  },
-)
+test('a lease that is not renewed ends', () => {
+  const clock = new HandClock()
+  const lease = lasting(15_000, 123, clock)
+  clock.move(14_999)
+  expect(lease.isHeld()).toBe(true)
+  clock.move(1)
+  expect(lease.isHeld()).toBe(false)
+})
 
 test('leases of one job are renewed in time for the shortest of them, each until it is ended', async () => {
   const { clock, everyMs, round } = rounds()

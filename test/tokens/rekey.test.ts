@@ -235,24 +235,6 @@ describe('the keys after a rekey', () => {
     expect(await rekeyAll(deps(keys), watch())).toMatchObject({ is: 'clean', replaced: 6, removable: ['k1'] })
   })
 
-  test('are waited for no longer where the clocks are set back meanwhile, and who died before that is gone soon after', async () => {
-    const keys = await fleet(2)
-    const writers = async () => (await redis.store.hgetall(keys.vault.writers))['host pid 1']
-    const now = Number((await redis.store.time())[0])
-    await redis.store.hset(keys.vault.writers, 'host pid 1', `${now + 600} k1`)
-    const clock = new HastyClock()
-    let waits = 0
-    clock.wait = async (ms) => {
-      waits++
-      clock.move(waits === 3 ? -600_000 : ms)
-    }
-    expect(await rekeyAll({ ...deps(keys), clock }, watch())).toMatchObject({ is: 'writing' })
-    expect(waits).toBeLessThan(100)
-    const [at, id] = (await writers())?.split(' ') ?? []
-    expect(Number(at)).toBeLessThanOrEqual(now + 60)
-    expect(id).toBe('k1')
-  })
-
   /** A rekey of two accounts; while it reads the last chunk of its second pass, behind which it has account 64, this happens. */
   async function rekeyWhile(keys: Keys, meanwhile: () => Promise<unknown>) {
     let reads = 0

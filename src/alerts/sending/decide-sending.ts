@@ -74,8 +74,7 @@ export function decideSending(look: SendingInput): SendVerdict[] {
   const ready = look.items.flatMap((item, n) => {
     if (verdicts[n] !== undefined) return []
     const { waits } = item.sendState
-    // One that is ahead is by a clock that was ahead.
-    const since = waits?.is === 'group' && waits.since <= look.now ? waits.since : look.now
+    const since = waits?.is === 'group' ? Math.min(waits.since, look.now) : look.now
     return { item, n, since }
   })
   for (const [group, members] of intoGroups(ready, look)) {
@@ -130,7 +129,7 @@ function repeated({ news, sendState: { lastSent } }: Item, { now, group }: Sendi
   const number = numberOf(alert)
   if (lastSent === undefined || lastSent.isOver === true || alert.reason !== 'repeat' || number !== lastSent.number + 1)
     return
-  if (now < lastSent.at || now - lastSent.at >= group.intervalMs) return
+  if (now - lastSent.at >= group.intervalMs) return
   return { is: 'skips', why: SENT_RECENTLY, lastSent: { ...lastSent, place: news.place, number, why: SENT_RECENTLY } }
 }
 
@@ -198,10 +197,9 @@ function countsAs({ news, sendState: { lastSent, waits } }: Item, own: string, m
   return group === own ? 'goes on' : 'begins'
 }
 
-/** A moment that is ahead is by a clock that was ahead. */
 function isRecent({ recent, group, now }: SendingInput, what: string): boolean {
   const at = recent.get(what)
-  return at !== undefined && at <= now && now - at <= group.intervalMs
+  return at !== undefined && now - at <= group.intervalMs
 }
 
 /**
@@ -212,13 +210,11 @@ function closingOf(name: string, members: readonly Ready[], look: SendingInput):
   const { waitMs, intervalMs } = look.group
   const first = least(members.map(({ since }) => since))
   if (name === DIGEST) {
-    // A moment so far ahead was noted by a clock that was set back since.
-    const connectedAt = look.connectedAt <= look.now + waitMs + intervalMs ? look.connectedAt : 0
-    const newest = members.reduce((latest, { since }) => Math.max(latest, since), connectedAt)
+    const newest = members.reduce((latest, { since }) => Math.max(latest, since), look.connectedAt)
     return Math.min(newest + waitMs, first + intervalMs)
   }
   const closedAt = look.recent.get(RECENT.group(name)) ?? Number.NEGATIVE_INFINITY
-  const planned = closedAt > look.now ? first + waitMs : Math.max(first + waitMs, closedAt + intervalMs)
+  const planned = Math.max(first + waitMs, Math.min(closedAt, look.now) + intervalMs)
   const urgent = members.filter(({ item }) => isUrgent(item.news.entry.alert, name, look))
   return Math.min(planned, least(urgent.map(({ since }) => since)) + waitMs)
 }

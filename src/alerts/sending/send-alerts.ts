@@ -39,10 +39,7 @@ const CHUNK = 500
  */
 export async function sendAlerts(deps: AlertsDeps, now: number): Promise<{ next: number | undefined; found: number }> {
   const { dueAt, newSince } = await readNewsDue(deps)
-  // A moment so far ahead comes from a clock that was ahead.
-  const latest = now + Math.max(deps.group.waitMs + deps.group.intervalMs, SETTLED_AFTER_MS)
-  if (newSince === null && (dueAt === null || (dueAt > now && dueAt <= latest)))
-    return { next: dueAt ?? undefined, found: 0 }
+  if (newSince === null && (dueAt === null || dueAt > now)) return { next: dueAt ?? undefined, found: 0 }
   const { news, unreadable, isAll, failures } = await readNews(deps)
   if (unreadable.length > 0) await dropUnreadable(deps, unreadable)
   const scene = await readScene(deps, news, now)

@@ -85,7 +85,7 @@ export function createNoteRefusal(clock: Clock, log: Logger, audit: Pick<AuditLo
     person: new LineQuota(MOST_LINES),
   }
   return (of, request, why) => {
-    const unlogged = quotas[of].take(clock.now())
+    const unlogged = quotas[of].take(clock.steady())
     if (unlogged === undefined) return
     const { code, message, via, wrong } = LINES[of]
     const { peer, forwardedFor } = clientOf(request)

@@ -69,9 +69,8 @@ export class KnownTokens {
   }
 
   async #noOlderThan(ageMs: number): Promise<KnownList> {
-    const now = this.#clock.now()
-    // A clock that was set back must not make an old list last.
-    if (Math.abs(now - this.#readAt) >= ageMs) {
+    const now = this.#clock.steady()
+    if (now - this.#readAt >= ageMs) {
       this.#readAt = now
       this.#reading = this.#readAll()
     }

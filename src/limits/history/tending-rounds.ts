@@ -37,7 +37,6 @@ export class TendingRounds {
     const [day, after] = await this.#store.hmget(this.#keys.partition(partition).tended, 'day', 'after')
     const today = dayOfPartition(partition, now)
     if (/^\d+ \d+$/.test(`${day} ${after}`)) return { day: Number(day), after: Number(after) }
-    // Not `<`: a clock that was once far ahead must not stop all rounds until then.
     return day === String(today) ? undefined : { day: today, after: 0 }
   }
 

@@ -23,8 +23,7 @@ export function confirmRefusal(
   at: number,
   soonestMs: number,
 ): Unconfirmed | 'confirmed' {
-  // A moment in the future was noted by a clock that was set back since.
-  if (before === undefined || before.at > at) return { polls: 1, at }
+  if (before === undefined) return { polls: 1, at }
   if (at - before.at < APART * soonestMs) return before
   return before.polls + 1 >= POLLS_NEEDED ? 'confirmed' : { polls: before.polls + 1, at }
 }

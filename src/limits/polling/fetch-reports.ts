@@ -107,15 +107,12 @@ export async function fetchReports(
   return calls.stopped ? undefined : answersOf(poll)
 }
 
-/**
- * Reports that are not available, of those asked for. A moment more than a day ahead comes from a clock that was set
- * back since.
- */
+/** Reports that are not available, of those asked for. */
 function notAvailableOf({ begun, settings }: PollTarget, now: number): Record<string, number> {
   const notAvailable: Record<string, number> = {}
   for (const { name } of settings.reports) {
     const until = begun.watch.notAvailable[name] ?? 0
-    if (until > now && until <= now + ASK_AGAIN_MS) notAvailable[name] = until
+    if (until > now) notAvailable[name] = until
   }
   return notAvailable
 }

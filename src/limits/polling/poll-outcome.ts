@@ -73,8 +73,7 @@ export function failingAfter(
   now: number,
 ): PollFailure | undefined {
   if (failure === undefined) return undefined
-  // A begin in the future was noted by a clock that was set back since.
-  const since = Math.min(failing?.since ?? now, now)
+  const since = failing?.since ?? now
   return { count: (failing?.count ?? 0) + 1, reason: failure.message, at: now, since, ...(partly && { partly }) }
 }
 

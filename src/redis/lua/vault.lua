@@ -43,7 +43,7 @@ if keyId ~= '' then
   for n = 4, #ARGV do report[#report + 1] = ARGV[n] end
   redis.call('HSET', KEYS[2], process, table.concat(report, ' '))
 end
--- The process counted as gone, as where the server's clock was set: its writes since then count as well.
+-- The process counted as gone: its writes since then count as well.
 if process ~= '' and keyId == '' and ARGV[4] and redis.call('HEXISTS', KEYS[2], process) == 0 then
   redis.call('HINCRBY', KEYS[3], ARGV[4], 1)
 end
@@ -53,11 +53,6 @@ for n = 1, #all, 2 do
   local report = {}
   for word in string.gmatch(all[n + 1], '%S+') do report[#report + 1] = word end
   local at, id = tonumber(report[1]) or 0, report[2]
-  if at > now then
-    -- By a clock that was set back since: it counts for as long from now on, and no longer.
-    at, report[1] = now, now
-    redis.call('HSET', KEYS[2], all[n], table.concat(report, ' '))
-  end
   local leaves = all[n] == process and keyId == ''
   if leaves or now - at > silence then remove(all[n], id)
   else writers[#writers + 1] = { all[n], unpack(report, 2) } end

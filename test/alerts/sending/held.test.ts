@@ -349,14 +349,3 @@ test('thousands of alerts are held back and let go, two at a time', async () => 
   expect((await one.pending()).map(({ message }) => message.data.truncated)).toEqual([2_300])
   await one.expectBalance({ waiting: 0, deliveries: 1 })
 })
-
-test('what a daemon with a clock that is ahead holds back is looked at within half a minute by the right clock', async () => {
-  const one = aRelay(redis.store, redis.freshKeys())
-  one.silence(NOW + 10 * DAY)
-  await one.commit({ alert: anAlert({ id: 'a-1' }) })
-  await one.look(NOW + DAY)
-  one.silences.splice(0)
-  expect(await one.look(NOW + WAIT)).toBe(NOW + 2 * WAIT)
-  await one.look(NOW + 2 * WAIT)
-  expect(await one.told()).toEqual(['a-1'])
-})

@@ -68,12 +68,6 @@ describe('what a poll says of its account', () => {
     expect(troublesAfter(NEW, outcome, NOW).failing).toMatchObject({ count: 1 })
   })
 
-  test('that fails after the clock was set back fails since now: what began in the future never did', () => {
-    const ahead = { ...NEW, failing: failing(3, NOW + 86_400_000) }
-    const { failing: after } = troublesAfter(ahead, outcomeOf(fetched(failure('transient'))), NOW)
-    expect(after).toMatchObject({ count: 4, since: NOW })
-  })
-
   test('that is refused for want of a scope did not fail: what is missing is noted, since when, and what would do', () => {
     const outcome = outcomeOf(
       fetched(failure('forbidden', ['contacts']), failure('forbidden', ['contacts', 'x y <b>'])),

@@ -137,7 +137,7 @@ function noteInstall(
   const result = resultOf(outcome)
   metrics.installs.inc({ outcome: result })
   if (result === 'connected' || result === 'reconnected') return
-  const unlogged = quota.take(clock.now())
+  const unlogged = quota.take(clock.steady())
   if (unlogged === undefined) return
   const facts = { outcome: result, address: from.forwardedFor ?? from.peer, reason: reasonOf(outcome), unlogged }
   if (result === 'parked')
