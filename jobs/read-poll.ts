@@ -186,7 +186,7 @@ export function watchedBy({ records }: SampleSettings, { reports, pairs }: Accou
   return { reports, pairs, records }
 }
 
-/** For the share of errors that is allowed: how many calls of a poll worked, and failed. A refusal for want of a scope is an answer. */
+/** For the share of errors that is allowed: how many calls of a poll worked, and failed. A missing scope is an answer. */
 export function answeredCalls(poll: ReadPoll): { worked: number; failed: number } {
   const { reports, troubles, calls, failedCalls } = poll.is === 'at rest' ? poll.answers : poll.read
   const refusals = [...failuresOf(reports.values()), ...troubles].filter(({ class: kind }) => kind === 'forbidden')

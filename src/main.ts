@@ -7,7 +7,7 @@ import { openOutput, wantsColours } from './cli/output.ts'
 import { systemClock } from './runtime/clock.ts'
 
 const args = process.argv.slice(2)
-/** EPIPE: whoever read along has seen enough (`| head`), the end that SIGPIPE would be. */
+/** EPIPE: the reader has closed the pipe (`| head`); the exit code of SIGPIPE. */
 const CODES = { SIGTERM: 143, SIGINT: 130, EPIPE: 141, unwritable: 1 } as const
 
 const nodeNeeded = packageJson.engines.node.replace('>=', '')
@@ -34,7 +34,7 @@ function end(by: keyof typeof CODES): void {
   if (endedBy !== undefined) return
   endedBy = by
   stop.abort(new Error(by))
-  // Work may hang, and a user who stops a command must not wait for it.
+  // Work may hang, and Ctrl-C must end the command all the same.
   setTimeout(() => process.exit(by === 'EPIPE' ? CODES.EPIPE : 1), 9_800).unref()
 }
 
@@ -82,7 +82,7 @@ async function run(): Promise<number> {
 
 const code = await run()
 const isWhole = await output.flushed()
-// A daemon that was told to stop has done what it should; other work has not been done, nor what nobody has read.
+// A stopped daemon has succeeded. Other work that was stopped has not, nor has output without a reader.
 const isDone = isWhole && code !== 1 && endedBy !== 'EPIPE' && endedBy !== 'unwritable'
 // Nothing may keep a finished command alive: an idle socket least of all.
 process.exit(isDone || endedBy === undefined ? code : CODES[endedBy])

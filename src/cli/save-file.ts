@@ -61,7 +61,7 @@ async function print(io: Io, text: AsyncIterable<Buffer>): Promise<number> {
       io.out(decoder.decode(chunk, { stream: true }))
       await io.drained()
     }
-    // After a signal nobody waits for the reader.
+    // A signal to stop ends the wait for the reader.
     io.stop.throwIfAborted()
   } catch (error) {
     throw new CommandError(`${whyEnded(io, error)}: it has not all of them`)

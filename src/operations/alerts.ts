@@ -167,7 +167,7 @@ export const listTransitions = operation({
       spare('DOMAIN'),
       named('WHAT'),
       spare(number('USAGE')),
-      state('FATE'),
+      state('RESULT'),
       prose('WHY'),
       spare(whole('AT')),
       spare('ID'),

@@ -234,7 +234,7 @@ function proofFacts(proof: OutboxProofShape): Fact[] {
     ['on their way', onTheirWay.join(', ')],
     ['oldest pending', momentCell(oldestPendingAt)],
     ['dead', dead > 0 ? `${countOf(dead, 'message')}: ${DEAD_WAY_OUT}` : ''],
-    ['balanced', balanced ? 'yes: every receiver knows, or waits' : `no: ${MISSING_WAY_OUT}`],
+    ['result', balanced ? 'OK: every open alert was sent or is queued' : `not OK: ${MISSING_WAY_OUT}`],
     ...each('missing', missing.map(missingText)),
     ...each('unresolved', unresolved.map(unresolvedText)),
     ...each('waits', waits.map(waitsText)),

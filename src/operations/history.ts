@@ -112,7 +112,7 @@ function snapshotPage(snapshots: readonly Snapshot[], after: number | undefined,
 
 const HISTORY = z.strictObject({ accounts: accountsField('only these accounts').optional(), ...RANGE })
 
-/** A table for people, as far as nobody saw it before the end. */
+/** A table for people, without the rows that were shown before the end. */
 interface ShownHistory {
   accounts: number
   parts: readonly Shown[]

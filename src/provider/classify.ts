@@ -147,7 +147,7 @@ function classOf(
   return status === 403 ? 'forbidden' : 'client'
 }
 
-/** Statuses that mean the same whoever answers. */
+/** Statuses with one meaning for every sender. */
 function asksForLater(status: number): boolean {
   return status === 408 || status === 423 || status === 425 || status === 429 || status >= 500
 }

@@ -28,7 +28,7 @@ const WORDS: readonly (readonly [not: RegExp, but: string])[] = [
   [/\b(at work|works by)\b/i, 'running; uses'],
   [/\btakes (the|this|no|your|an?|writes) (?!place)/i, 'accepts, needs, uses'],
   [/\b(withheld|fullest record [0-9]|regular turn)\b/i, 'not sent; the limit; since when; due time'],
-  [/\b(words of your own|how gently|whether enough|way out)\b/i, 'templates; rate limits; what to do'],
+  [/\b(words of your own|every receiver knows|how gently|whether enough|way out)\b/i, 'templates; rate limits; fix'],
   [/\bnone (has|have|works|fits)\b/i, 'no tokens, no alert: the noun'],
   [/\bgoes on (?=\w)/i, 'continues'],
   [/\bthresholds\[/i, "the rule's name, then its line"],

@@ -9,7 +9,7 @@ export interface PollOutcome {
   readAnything: boolean
   /** Every report that there is to be was read by this poll. */
   readAll: boolean
-  /** Calls that failed. A refusal for want of a scope is not among them: it is an answer, and trying again is no use. */
+  /** Calls that failed. A missing scope is not among them: that is an answer, and a retry is useless. */
   failures: ProviderFailure[]
   /** Set where calls failed, but a part was read. */
   partly?: PollFailure['partly']

@@ -11,7 +11,7 @@ export const AccountShape = shape('Account', 'One account, without its tokens.',
   firstConnectedAt: momentOrNull('When it was connected first.'),
   token: z
     .object({
-      obtainedAt: momentOrNull('When the access token there is was got.'),
+      obtainedAt: momentOrNull('When the current access token was issued.'),
       expiresAt: momentOrNull('When it ends.'),
       refreshedAt: momentOrNull('When a refresh worked last.'),
       nextRefreshAt: momentOrNull('When the next refresh is due.'),
