@@ -47,7 +47,7 @@ test('it has every address of the API with its methods, and no other', async () 
     Object.keys(operations).map((method) => `${method.toUpperCase()} /api/v1${path.replace(/\{(\w+)\}/g, ':$1')}`),
   )
   const answering = [...server.routes].flatMap(([url, methods]) =>
-    url.startsWith('/api')
+    url.startsWith('/api/')
       ? [...methods].filter((method) => method !== 'HEAD').map((method) => `${method} ${url}`)
       : [],
   )

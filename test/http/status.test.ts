@@ -101,7 +101,7 @@ test('page and API say why an account is polled next when it is, in its own word
     '2-7: custom properties 93 % (warning from 95 %)',
   )
   expect((await get('/accounts/7')).words).toContain(
-    'Next poll in 15 min : In&lt;b&gt;voices: custom properties 93 % (warning from 95 %)',
+    'Next poll in 15 min: In&lt;b&gt;voices: custom properties 93 % (warning from 95 %)',
   )
 })
 
@@ -163,14 +163,14 @@ test('each receiver is told of where it matters: deliveries, status, metrics', a
   const { get } = await fourReceivers()
   const deliveries = await get('/deliveries')
   for (const words of [
-    'chat new',
-    'hook failing 2026-11-21 10:00 UTC answered 500',
-    'mail delivers 2026-11-21 10:00 UTC',
-    'pager disabled answered 410',
-    'hook alert.test failed 1 500 1.2 s answered 500',
+    /chat nothing sent yet/,
+    /hook failing 0 2026-11-21 10:00 UTC answered 500/,
+    /mail delivers \d 2026-11-21 10:00 UTC/,
+    /pager switched off \d .*answered 410/,
   ]) {
-    expect(deliveries.words).toContain(words)
+    expect(deliveries.words).toMatch(words)
   }
+  expect((await get('/deliveries?receiver=hook')).words).toMatch(/hook alert test test failed 1 answered 500/)
   const { words } = await get('/')
   for (const said of [' hook has been failing since ', ' pager switched off: ', '2 receivers fail'])
     expect(words).toContain(said)

@@ -187,5 +187,5 @@ function htmlCell(column: Column, cell: Cell, hubId: string): Html | string {
   const href = typeof cell === 'object' ? cell.href : isAccount ? `/accounts/${hubId}` : undefined
   if (href !== undefined) return html`<a href="${href}">${text}</a>`
   if (isColoured === true && text !== '') return badge(LOOK[text] ?? 'off', text)
-  return isWhole === true ? html`<span class="whole">${text}</span>` : text
+  return isWhole === true && text !== '' ? html`<span class="whole">${text}</span>` : text
 }
