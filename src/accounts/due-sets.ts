@@ -156,23 +156,28 @@ export class DueSets {
    * have a next refresh at all.
    */
   async countLate(now: number): Promise<{ late: number; kept: number }> {
-    const counts = await everyPartition(this.#keys, async (partition) => {
+    const parts = await this.#waiting(now)
+    const late = parts.flatMap(({ tokens }) => tokens).filter(({ lane }) => lane === 'healthy')
+    return { late: late.length, kept: sum(parts.map(({ kept }) => kept)) }
+  }
+
+  /** Accounts whose access token is over, and that wait for their refresh. Nothing is read as long as no token is over. */
+  async expired(now: number): Promise<number[]> {
+    const nearest = await this.nearestExpiry(now)
+    if (nearest === undefined || nearest > now) return []
+    return (await this.#waiting(now)).flatMap(({ tokens }) => tokens.map(({ hubId }) => hubId))
+  }
+
+  /** Tokens that are over, and due or waiting for their next attempt, by partition; `kept`: how many there are at all. */
+  async #waiting(now: number): Promise<{ tokens: DueToken[]; kept: number }[]> {
+    return everyPartition(this.#keys, async ({ due, accountPrefix }) => {
       const until = now + LONGEST_WAIT_MS
-      const text = await accountSteps(this.#store).dueTokens(
-        partition.due.refresh,
-        until,
-        MOST_COMPARED,
-        partition.accountPrefix,
-      )
+      const text = await accountSteps(this.#store).dueTokens(due.refresh, until, MOST_COMPARED, accountPrefix)
       const fields = text.split(',')
-      let late = 0
-      for (let at = 0; at + 6 < fields.length; at += 6) {
-        const { lane, expiresAt } = readDueToken(fields, at)
-        if (lane === 'healthy' && expiresAt <= now) late++
-      }
-      return { late, kept: Number(fields.at(-1)) }
+      const tokens: DueToken[] = []
+      for (let at = 0; at + 6 < fields.length; at += 6) tokens.push(readDueToken(fields, at))
+      return { tokens: tokens.filter(({ expiresAt }) => expiresAt <= now), kept: Number(fields.at(-1)) }
     })
-    return { late: sum(counts.map(({ late }) => late)), kept: sum(counts.map(({ kept }) => kept)) }
   }
 
   /** Makes due all that is due later: the clock by which it was planned was set back. */
@@ -248,6 +253,14 @@ export class DueSets {
   async countDue(kind: DueKind, at: number): Promise<number> {
     const counts = await everyPartition(this.#keys, (partition) => this.#store.zcount(partition.due[kind], '-inf', at))
     return sum(counts)
+  }
+
+  /** Accounts that have been due since `at` or longer: so many of each partition. */
+  async overdue(kind: DueKind, at: number, most: number): Promise<number[]> {
+    const parts = await everyPartition(this.#keys, ({ due }) =>
+      this.#store.zrangebyscore(due[kind], '-inf', at, 'LIMIT', 0, most),
+    )
+    return hubIdsIn(parts.flat())
   }
 
   /** How many are due since `at` or longer; the earliest moment that anything is due, and whose that is, or undefined. */

@@ -14,7 +14,7 @@ function groupTroubles({ groups }: StatusFacts, group: Group, make: Make, what: 
   if (count <= handled) return []
   const more = count > 1 ? ` and ${countOf(count - 1, 'more account')}` : ''
   const who = first === undefined ? countOf(count, 'account') : `${accountText(first)}${more}`
-  const handledNote = handled === 0 ? '' : `, ${formatCount(handled)} handled`
+  const handledNote = handled === 0 ? '' : `, ${formatCount(handled)} acknowledged or silenced`
   const only = count === 1 && first !== undefined ? { only: first.hubId } : {}
   return [make(`${who}: ${what}${handledNote}`, { is: 'accounts', group, ...only })]
 }
@@ -34,18 +34,20 @@ export const accountTokens: Check = {
     if (isFailing(facts)) return lost
     const late = `refresh overdue for ${formatSpan(tokens.lateMs)}`
     const expired = tokens.overdue - groups.refresh.count
-    const isGrave = expired > groups.failing.handled
+    const isGrave = groups.failing.isDead === true || expired > groups.failing.handled
     const { confirmedBy, count } = groups.failing
     const refused =
       confirmedBy === undefined ? '' : `refresh token refused, ${confirmationText(confirmedBy, facts.now)}`
     const what = refused === '' ? 'refresh fails' : count === 1 ? refused : `refresh fails; ${refused}`
-    const fails = isGrave ? `${what}, ${countOf(expired, 'token')} expired` : what
+    const fails = expired > groups.failing.handled ? `${what}, ${countOf(expired, 'token')} expired` : what
+    const { isDead = false } = groups.parked
+    const paused = `paused by the provider${isDead ? ', token expired' : ''}`
     const verb = refused === '' ? 'Check refreshes' : 'Reconnect'
     return [
       ...lost,
       ...groupTroubles(facts, 'refresh', (...more) => critical('Check refreshes', ...more), late),
       ...groupTroubles(facts, 'failing', (...more) => (isGrave ? critical : warning)(verb, ...more), fails),
-      ...groupTroubles(facts, 'parked', (...more) => warning('Wait', ...more), 'paused by the provider'),
+      ...groupTroubles(facts, 'parked', (...more) => (isDead ? critical : warning)('Wait', ...more), paused),
     ]
   },
 }
@@ -58,7 +60,7 @@ export const accountPolls: Check = {
     const isAlerted = alerts.worst.some(
       ({ kind, field }) => kind === 'fleet' && (field === 'coverage' || field === 'provider'),
     )
-    const handledNote = handled.has('coverage') || handled.has('provider') ? ', handled' : ''
+    const handledNote = handled.has('coverage') || handled.has('provider') ? ', acknowledged or silenced' : ''
     const stale = `no fresh reading (${shareText(coverage)} have one${handledNote})`
     const check: Make = (...more) => warning('Check polls', ...more)
     return [

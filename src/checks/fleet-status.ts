@@ -1,7 +1,6 @@
 import { iso } from '../text/format-time.ts'
 import { receiverStatus } from '../views/deliveries.ts'
 import { daemonStatus } from '../views/fleet-health.ts'
-import { readNearestLimits } from '../views/nearest-limits.ts'
 import type { DueShape, FleetStatusShape } from '../views/shapes/fleet-status.ts'
 import type { ViewDeps } from '../views/view-deps.ts'
 import { readStatusFacts, type StatusSources } from './status-facts.ts'
@@ -13,20 +12,13 @@ export type DueStatus = DueShape
 
 type Sources = StatusSources & Pick<ViewDeps, 'deliveries'>
 
-const NEWEST_ATTEMPTS = 10
-const NEAREST_LIMITS = 10
-
 export async function readFleetStatus(deps: Sources): Promise<FleetStatus> {
   return (await readFleet(deps)).status
 }
 
 /** Also the verdict with where each trouble is seen. */
 export async function readFleet(deps: Sources): Promise<{ status: FleetStatus; verdict: FleetVerdict }> {
-  const [facts, nearestLimits, deliveries] = await Promise.all([
-    readStatusFacts(deps),
-    readNearestLimits(deps, NEAREST_LIMITS, deps.clock.now()),
-    deliveryStatus(deps),
-  ])
+  const [facts, deliveries] = await Promise.all([readStatusFacts(deps), deliveryStatus(deps)])
   const { now, accounts, tokens, tokenEndpoint, polls, coverage, failedCalls, uninstalls, alerts } = facts
   const verdict = fleetVerdict(facts)
   return {
@@ -43,7 +35,6 @@ export async function readFleet(deps: Sources): Promise<{ status: FleetStatus; v
       uninstalls,
       alerts,
       heartbeat: facts.heartbeat,
-      nearestLimits,
       daemons: facts.daemons.map((daemon) => daemonStatus(daemon, now)),
       deliveries: { ...deliveries, receivers: facts.receivers.map(receiverStatus) },
       queues: facts.queues.map((depth) => ({ ...depth, oldestWaitingAt: iso(depth.oldestWaitingAt) })),
@@ -61,14 +52,9 @@ export function shownVerdict({ level, says, troubles }: FleetVerdict): FleetStat
 }
 
 async function deliveryStatus({ deliveries }: Sources) {
-  const [pending, disabled, newest] = await Promise.all([
-    deliveries.countPending(),
-    deliveries.disabled(),
-    deliveries.log(NEWEST_ATTEMPTS),
-  ])
+  const [pending, disabled] = await Promise.all([deliveries.countPending(), deliveries.disabled()])
   return {
     pending,
     disabledReceivers: Object.entries(disabled).map(([receiver, reason]) => ({ receiver, reason })),
-    newest,
   }
 }

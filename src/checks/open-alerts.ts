@@ -1,8 +1,7 @@
 import { alertTitle } from '../alerts/alert-title.ts'
 import type { FleetTrouble } from '../alerts/kinds/fleet-causes.ts'
 import { cleanText } from '../text/clean-text.ts'
-import { countOf } from '../text/format-number.ts'
-import { accountText, worstText } from '../views/alert-texts.ts'
+import { accountText, alertsText, worstText } from '../views/alert-texts.ts'
 import type { Check, Trouble } from './check.ts'
 import { isFailing } from './token-endpoint.ts'
 
@@ -41,7 +40,7 @@ export const openAlerts: Check = {
       const worst = unnamed[level] ?? alerts.worst.find((alert) => alert.level === level)
       if (count === 0 || (unnamed[level] === undefined && found.some((one) => one.level === level))) return []
       const example = worst === undefined ? '' : `; worst: ${accountText(worst)}, ${worstText(worst)}`
-      const says = `${countOf(count, level === 'critical' ? 'critical alert' : 'warning')}${example}`
+      const says = `${alertsText(level, count)}${example}`
       return [{ level, verb: 'Review', says: cleanText(says, 300), of: { is: 'alerts', level } }]
     }),
 }

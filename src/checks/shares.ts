@@ -2,6 +2,7 @@ import { countOf, formatCount, formatPercent, formatSpan } from '../text/format-
 import { areTokensOver, isLow } from '../views/fleet-health.ts'
 import { type Check, critical, type Trouble, type TroubleOf, warning } from './check.ts'
 import { OVERDUE_REFRESH_MS, TOKENS_OBJECTIVE } from './facts.ts'
+import { isFailing } from './token-endpoint.ts'
 
 /** One account, or two, have alerts of their own; unless that is all there are. */
 const LEAST_ACCOUNTS = 3
@@ -40,11 +41,20 @@ export const refreshes: Check = {
 export const expiredTokens: Check = {
   name: 'expired-tokens',
   of: 'fleet',
-  judge({ now, nearestExpiryAt }) {
-    if (nearestExpiryAt === null || !areTokensOver(nearestExpiryAt, now)) return []
+  judge({ now, nearestExpiryAt, tokenEndpoint }) {
+    if (nearestExpiryAt === null || nearestExpiryAt > now) return []
+    const isOver = areTokensOver(nearestExpiryAt, now)
+    // An endpoint that fails for all is a trouble of its own.
+    if (!isOver && isFailing({ tokenEndpoint })) return []
     const says = `the access token of an active account expired ${formatSpan(now - nearestExpiryAt)} ago`
     const fix = "See the daemon's log."
-    return [{ ...critical('Check refreshes', says, { is: 'accounts', group: 'refresh' }), fix, outside: true }]
+    return [
+      {
+        ...critical('Check refreshes', says, { is: 'accounts', group: 'refresh' }),
+        fix,
+        ...(isOver && { outside: true }),
+      },
+    ]
   },
 }
 

@@ -9,6 +9,7 @@ import { unlessOfOtherType } from '../redis/other-type.ts'
 import { NO_ACCOUNT } from '../redis/steps.ts'
 import { iso } from '../text/format-time.ts'
 import { findAlerts } from '../views/find-alerts.ts'
+import { readUnwell } from '../views/unwell-accounts.ts'
 import type { ViewDeps } from '../views/view-deps.ts'
 import { awaitParts, type FleetSources, readFleetFacts } from './facts.ts'
 
@@ -22,6 +23,8 @@ export interface AccountGroup {
   handled: number
   /** One of the others. */
   first: { hubId: number; hubDomain: string } | undefined
+  /** The access token of one of the others has expired. */
+  isDead?: boolean
   /** Latest moment at which the refusal of its refresh token is confirmed, ms. */
   confirmedBy?: number | undefined
 }
@@ -33,9 +36,6 @@ export type StatusFacts = Awaited<ReturnType<typeof readStatusFacts>>
 export type StatusSources = FleetSources & Pick<ViewDeps, 'silences'>
 
 const WORST_ALERTS = 20
-const WORST_ACCOUNTS = 8
-/** Most alerts of one account; its own page has all. */
-const MOST_OF_ONE = 20
 
 /** From indexes and the states of alerts, nothing account by account. */
 export async function readStatusFacts(deps: StatusSources) {
@@ -63,7 +63,12 @@ export async function readStatusFacts(deps: StatusSources) {
     ...fleet,
     handled: alerts.handledFields,
     announced: new Set([...fields, ...alerts.handledFields]),
-    accounts: { total: Object.values(byState).reduce((sum, n) => sum + n, 0), byState, newFleet: newFleet ?? null },
+    accounts: {
+      total: Object.values(byState).reduce((sum, n) => sum + n, 0),
+      ...alerts.unwell,
+      byState,
+      newFleet: newFleet ?? null,
+    },
     tokens: { ...refresh.status, overdue, nearestExpiryAt: iso(fleet.nearestExpiryAt) },
     polls: poll.status,
     uninstalls: uninstall.status,
@@ -99,12 +104,18 @@ async function inState(
 ): Promise<AccountGroup> {
   if (count === 0) return { count, handled: 0, first: undefined }
   const handled = await deps.registry.among(state, handledTokens)
-  // Among the failing accounts one is named that will need its customer.
-  const most = state === 'failing' ? MOST_READ : Math.min(handled.size + 1, MOST_READ)
-  const open = (await deps.registry.page(most, 0, [state])).filter(({ hubId }) => !handled.has(hubId))
+  const open = (await deps.registry.page(MOST_READ, 0, [state])).filter(({ hubId }) => !handled.has(hubId))
+  // One is named that will need its customer, or whose token is dead.
   const refused = open.find((account) => confirmationOf(account) !== undefined)
-  const first = refused ?? open[0]
-  return { count, handled: handled.size, first, confirmedBy: refused && confirmationOf(refused) }
+  const dead = open.find(({ token }) => (token.expiresAt ?? 0) <= deps.clock.now())
+  const first = refused ?? dead ?? open[0]
+  return {
+    count,
+    handled: handled.size,
+    first,
+    isDead: dead !== undefined,
+    confirmedBy: refused && confirmationOf(refused),
+  }
 }
 
 async function groupOf(
@@ -133,8 +144,9 @@ async function alertFacts(deps: StatusSources, now: number) {
   }
   const search = { silences: await deps.silences.active(now), mark: 'active' as const, visit }
   // Each of the worst alerts is of one of as many accounts.
-  const page = { accounts: WORST_ALERTS, alerts: Number.POSITIVE_INFINITY, ofAccount: MOST_OF_ONE }
-  const { counts, accounts, alerts } = await findAlerts(deps, search, page, now)
+  const page = { accounts: WORST_ALERTS, alerts: Number.POSITIVE_INFINITY }
+  const { counts, alerts, surveyed } = await findAlerts(deps, search, page, now)
+  const unwell = await readUnwell(deps, surveyed, search.silences)
   const unnamed = await Promise.all(
     Object.entries(worst).map(async ([level, { hubId, field }]) => {
       const [alert] = await readOpenAlerts(deps.store, deps.keys, [hubId], (open) => open.field === field)
@@ -144,11 +156,11 @@ async function alertFacts(deps: StatusSources, now: number) {
   return {
     handledTokens,
     handledFields,
-    unnamed: Object.fromEntries(unnamed.flat()) as Partial<Record<AlertLevel, OpenAlert>>,
-    status: {
-      ...counts,
-      worst: alerts.slice(0, WORST_ALERTS),
-      accounts: accounts.slice(0, WORST_ACCOUNTS),
+    unwell: {
+      critical: unwell.filter(({ place: [level] }) => level === 0).length,
+      warning: unwell.filter(({ place: [level] }) => level === 1).length,
     },
+    unnamed: Object.fromEntries(unnamed.flat()) as Partial<Record<AlertLevel, OpenAlert>>,
+    status: { ...counts, worst: alerts.slice(0, WORST_ALERTS) },
   }
 }

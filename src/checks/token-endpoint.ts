@@ -32,7 +32,7 @@ export const tokenEndpoint: Check = {
     const cause = tokenEndpoint.cause ?? 'unreachable'
     const isKnown = handled.has(alertOfCause(cause))
     const troubledMs = now - Date.parse(since ?? '')
-    const says = `${who}: ${what} (${endpointTrouble(tokenEndpoint)})${first}${isKnown ? ', handled' : ''}`
+    const says = `${who}: ${what} (${endpointTrouble(tokenEndpoint)})${first}${isKnown ? ', acknowledged or silenced' : ''}`
     const fix = "See plimsoll status, and the provider's status page."
     const isLong = breaker === 'open' && troubledMs > OVERDUE_REFRESH_MS
     return [

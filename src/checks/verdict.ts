@@ -1,5 +1,6 @@
 import type { AlertLevel } from '../alerts/alert.ts'
 import { countOf, formatCount } from '../text/format-number.ts'
+import { alertsText } from '../views/alert-texts.ts'
 import { judgeAll } from './all-checks.ts'
 import type { FoundTrouble } from './check.ts'
 import type { StatusFacts } from './status-facts.ts'
@@ -15,13 +16,24 @@ export interface FleetVerdict {
 /** The state of Plimsoll and its accounts: as bad as the worst of the facts. */
 export function fleetVerdict(facts: StatusFacts): FleetVerdict {
   const troubles = judgeAll(facts)
-  const { handled } = facts.alerts
-  const handledNote = handled === 0 ? '' : ` + ${formatCount(handled)} handled`
-  const [worst, ...more] = troubles
-  if (worst === undefined) return { level: 'ok', says: `${wellText(facts)}${handledNote}`, troubles }
-  const others = more.length === 0 ? '' : ` (and ${countOf(more.length, 'other problem')})`
-  const says = `${worst.level === 'critical' ? 'Critical' : 'Warning'}: ${worst.says}${others}${handledNote}`
-  return { level: worst.level, says, troubles }
+  const quiet = handledText(facts.alerts)
+  const [worst, ...others] = troubles
+  if (worst === undefined)
+    return { level: 'ok', says: [wellText(facts), quiet && `${quiet}.`].filter(Boolean).join(' '), troubles }
+  const says = [worst.says, alsoText(others, facts), quiet].filter(Boolean).join('; ')
+  return { level: worst.level, says: `${worst.level === 'critical' ? 'Critical' : 'Warning'}: ${says}`, troubles }
+}
+
+/** `6 acknowledged or silenced`; empty where there is none. */
+export function handledText({ handled }: { handled: number }): string {
+  return handled === 0 ? '' : `${formatCount(handled)} acknowledged or silenced`
+}
+
+/** `13 critical alerts, 71 warnings, 2 other problems`. */
+function alsoText(others: readonly FoundTrouble[], { alerts }: StatusFacts): string {
+  const counted = others.flatMap(({ of }) => (of.is === 'alerts' ? [alertsText(of.level, alerts[of.level])] : []))
+  const rest = others.length - counted.length
+  return [...counted, ...(rest > 0 ? [countOf(rest, 'other problem')] : [])].join(', ')
 }
 
 /** The verdict where the facts can't be read. */

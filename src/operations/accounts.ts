@@ -68,7 +68,7 @@ export const listAccounts = operation({
   path: '/accounts',
   summary: 'list accounts, those with the worst alerts first',
   description:
-    'Without `sort` by hub id; `worst`: by the worst alert that is neither acknowledged nor silenced, then by state. An account that moves in the order between two pages may be listed twice or not at all; by hub id none does.',
+    'Without `sort` by hub id; `worst`: by level (critical, then warning), consequence and age; then by state. An account that moves in the order between two pages may be listed twice or not at all; by hub id none does.',
   input: SEARCH,
   output: pageShape(ListedAccountShape, 'In the order that was asked for.'),
   example: { query: { state: 'active', limit: '2' } },
@@ -126,10 +126,8 @@ export const listAccounts = operation({
   },
 })
 
-function hasAlert({ open }: ListedAccount, { kind, level }: Pick<Search, 'kind' | 'level'>): boolean {
-  return open.some(
-    ({ hubId, field, state }) => kindOf(hubId, field) === kind && (level === undefined || state.level === level),
-  )
+function hasAlert({ account, alerts }: ListedAccount, { kind, level }: Pick<Search, 'kind' | 'level'>): boolean {
+  return alerts.some((one) => kindOf(account.hubId, one.field) === kind && (level === undefined || one.level === level))
 }
 
 /** How full its nearest limit is, and the level of the alert about it: `96 % critical`. */

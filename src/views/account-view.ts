@@ -86,7 +86,7 @@ export async function readAccountView(
   const details = {
     ...accountJson(planned),
     nextPollBecause: nextPollBecause(planned, new Map(shown.map((one) => [one.id, one]))),
-    verdict: { level, findings: findings.map(({ brief: _, ...finding }) => finding) },
+    verdict: { level, findings: findings.map(({ brief: _, since: __, ...finding }) => finding) },
     scopes,
     series: shown,
     alerts,

@@ -8,7 +8,7 @@ import {
   refOf,
   type TransitionRef,
 } from '../alerts/transition-log.ts'
-import { type Keys, PARTITIONS } from '../redis/keys.ts'
+import { everyPartition, type Keys, PARTITIONS } from '../redis/keys.ts'
 import { type FateSources, type ReceiverFate, readReceiverFates } from './receiver-fates.ts'
 import type { TransitionShape } from './shapes/alert.ts'
 import type { ViewDeps } from './view-deps.ts'
@@ -68,6 +68,20 @@ export async function readAlertLog(
       return { transition, alert, receivers: each, fate: fateOf(each, isNew.has(alertOf(alert)), at >= kept) }
     })
     .sort((a, b) => timeOf(a.alert) - timeOf(b.alert) || byCommit(a.transition, b.transition))
+}
+
+/** The newest transitions of all accounts, newest first: at most so many of each part of the log. */
+export async function readNewest({ store, keys }: Sources, most: number): Promise<Alert[]> {
+  const parts = await everyPartition(keys, ({ log }) => store.xrevrange(log, '+', '-', 'COUNT', most))
+  const alerts = parts.flatMap((part) => committedIn(part).map(({ entry }) => entry.alert))
+  return alerts.sort((a, b) => timeOf(b) - timeOf(a))
+}
+
+/** Alerts that ended since a moment, the newest first. */
+export async function readResolved(deps: Sources, since: number): Promise<Alert[]> {
+  const parts = await everyPartition(deps.keys, (_, number) => readLoggedSince(deps, number, since))
+  const alerts = parts.flatMap(({ found }) => found.map(({ alert }) => alert))
+  return alerts.filter(({ status }) => status === 'resolved').sort((a, b) => timeOf(b) - timeOf(a))
 }
 
 /**

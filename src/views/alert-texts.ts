@@ -1,3 +1,4 @@
+import type { AlertLevel } from '../alerts/alert.ts'
 import { alertText } from '../alerts/alert-title.ts'
 import type { OpenAlert } from '../alerts/open-alerts.ts'
 import { cleanText } from '../text/clean-text.ts'
@@ -15,6 +16,11 @@ export function alertCountsText({ critical, warning, handled }: AlertCounts = no
   const open = [critical > 0 ? `${formatCount(critical)} critical` : '', warning > 0 ? countOf(warning, 'warning') : '']
   const parts = [open.filter(Boolean).join(', '), handled > 0 ? `${formatCount(handled)} handled` : '']
   return parts.filter(Boolean).join(' + ')
+}
+
+/** `13 critical alerts`, `1 warning`. */
+export function alertsText(level: AlertLevel, count: number): string {
+  return countOf(count, level === 'critical' ? 'critical alert' : 'warning')
 }
 
 /** `Contacts per company: 9,990 of 10,000, 3 days left`. */

@@ -4,11 +4,12 @@ import { levelOf, type Rule, ruleFor } from '../alerts/evaluation/rules.ts'
 import { openStatesOf } from '../alerts/open-alerts.ts'
 import type { Silence } from '../alerts/silence.ts'
 import { readForecasts, readReadings } from '../limits/history/stored-readings.ts'
-import { type CurrentSeries, currentSeries, readFreshAt, withBucketSeries, withPlan } from './account-view.ts'
-import { type AccountFinding, isLeaving, judgeAccount, type PlannedAccount } from './judge-account.ts'
+import { type CurrentSeries, currentSeries, withBucketSeries } from './account-view.ts'
+import { type AccountFinding, isLeaving, type PlannedAccount } from './judge-account.ts'
 import type { VerdictLevel } from './shapes/account.ts'
 import type { CheckedAccountShape, CheckShape } from './shapes/thresholds.ts'
-import { type JudgedAlert, judgedStates } from './silenced.ts'
+import type { JudgedAlert } from './silenced.ts'
+import { readVerdict } from './unwell-accounts.ts'
 import type { ViewDeps } from './view-deps.ts'
 
 type Sources = Pick<ViewDeps, 'store' | 'keys' | 'registry' | 'due' | 'clock' | 'coverage'>
@@ -72,13 +73,10 @@ async function checkOne(
     const level = 'unknown'
     return { hubId, hubDomain, state, level, ofAccount: level, isKnown: false, reason, readAt: null, series: [] }
   }
-  const account = await withPlan(deps.due, found)
-  if (kept === 'unreadable' && !account.unreadable.includes('readings')) account.unreadable.push('readings')
+  if (kept === 'unreadable' && !found.unreadable.includes('readings')) found.unreadable.push('readings')
   const now = deps.clock.now()
-  const alerts = judgedStates(open, request.silences, now)
-  const { freshnessMs } = deps.coverage.settings
-  const freshAt = await readFreshAt(deps, hubId)
-  const { level, findings } = judgeAccount({ account, alerts, freshnessMs, freshAt }, now)
+  const { account, alerts, verdict } = await readVerdict(deps, found, open, request.silences)
+  const { level, findings } = verdict
   const own = findings.filter(({ about }) => about !== 'alerts').concat(trouble === undefined ? [] : couldNot(trouble))
   const ofAccount = worstOf(own.map((one) => one.level))
   const isKnown = own.every((one) => one.level !== 'unknown')

@@ -61,6 +61,8 @@ export interface FoundAlerts {
   alerts: OpenAlert[]
   /** After which the next page begins; undefined on the last one. */
   next: AlertPlace | undefined
+  /** All accounts with such alerts. */
+  surveyed: readonly Surveyed[]
 }
 
 type Sources = Pick<ViewDeps, 'store' | 'keys' | 'registry'>
@@ -107,10 +109,11 @@ export async function findAlerts(deps: Sources, search: AlertSearch, page: Page,
       return [{ hubId: hubId === NO_ACCOUNT ? null : hubId, hubDomain, ...counts, alerts: shownAlerts }]
     }),
     next: rest.length > shown.length ? shown.at(-1)?.place : undefined,
+    surveyed: survey.accounts,
   }
 }
 
-interface Surveyed {
+export interface Surveyed {
   hubId: number
   hubDomain: string
   counts: AlertCounts

@@ -31,6 +31,8 @@ export interface AccountFinding {
   brief: string
   /** Whole sentences, with their own age. */
   says: string
+  /** Start, ms, where lists are ordered by it. */
+  since?: number
 }
 
 /** How an account is: the worst of its findings. */
@@ -138,10 +140,11 @@ function departure({ state, uninstall, nextUninstallAt }: PlannedAccount, now: n
 }
 
 function tokens(account: PlannedAccount, now: number): AccountFinding {
-  const { state, token, refreshFailure, parkedUntil } = account
+  const { state, token, refreshFailure, parkedUntil, nextRefreshAt } = account
   const isOver = token.expiresAt === null || token.expiresAt <= now
   const found = (level: VerdictLevel, brief: string, ...says: string[]): AccountFinding => {
-    return { about: 'tokens', level, brief, says: says.filter((one) => one !== '').join(' ') }
+    const since = refreshFailure?.since ?? token.expiresAt ?? 0
+    return { about: 'tokens', level, brief, says: says.filter((one) => one !== '').join(' '), since }
   }
   if (refreshFailure?.class === UNREADABLE_ANSWER) {
     const says = `${sentence(refreshFailure.reason)} Its refresh token is not used again until an operator decides: plimsoll accounts refresh tries again.`
@@ -164,7 +167,11 @@ function tokens(account: PlannedAccount, now: number): AccountFinding {
   }
   if (state === 'failing' || refreshFailure !== null) {
     const [brief, says] = failing(account, now)
-    return found(isOver ? 'critical' : 'warning', brief, says, expiry(token, now), nextAttempt(account, now))
+    // One that failed early has another attempt while the token lives.
+    const isLate = nextRefreshAt !== null && now - nextRefreshAt > OVERDUE_AFTER_MS
+    const early = nextRefreshAt === null ? 'unknown' : 'ok'
+    const level = state === 'failing' || isLate ? 'warning' : early
+    return found(isOver ? 'critical' : level, brief, says, expiry(token, now), nextAttempt(account, now))
   }
   return found(...activeTokens(account, now))
 }
@@ -223,10 +230,8 @@ function activeTokens(
     const ended = `access token expired ${distance(expiresAt, now)}`
     return ['critical', ended, `Its ${ended}, and no daemon has refreshed it.`]
   }
-  if (nextRefreshAt === null) return ['warning', 'no refresh is planned', 'No refresh is planned.', expiry(token, now)]
-  const life = obtainedAt === null || expiresAt === null ? Number.MAX_VALUE : expiresAt - obtainedAt
-  if (lateMs > Math.min(OVERDUE_AFTER_MS, life / 5))
-    return ['warning', `refresh ${late}`, `Its refresh is ${late}.`, expiry(token, now)]
+  if (nextRefreshAt === null) return ['unknown', 'no refresh is planned', 'No refresh is planned.', expiry(token, now)]
+  if (lateMs > OVERDUE_AFTER_MS) return ['warning', `refresh ${late}`, `Its refresh is ${late}.`, expiry(token, now)]
   const next = planned(nextRefreshAt, now)
   if (obtainedAt === null || expiresAt === null)
     return ['unknown', '', `There is no access token yet: the first refresh is ${next}.`]
@@ -273,15 +278,15 @@ function lastPoll(facts: JudgeFacts, now: number): AccountFinding {
   const read = readText(polledAt, readAt, now)
   const isStale = isOld(facts, now)
   const late = nextPollAt === null ? 0 : now - nextPollAt
-  const isLate = late > OVERDUE_AFTER_MS || (nextPollAt === null && state === 'active')
+  const isUnplanned = nextPollAt === null && state === 'active'
   const found = (level: VerdictLevel, brief: string, says: string): AccountFinding => {
-    const isUnknown = level === 'ok' && (polledAt === null || isStale)
+    const isUnknown = level === 'ok' && (polledAt === null || isStale || isUnplanned)
     return { about: 'limits', level: isUnknown ? 'unknown' : level, brief, says }
   }
   if (state === 'reauthorize') return { about: 'limits', level: 'unknown', brief: '', says: `${read}.` }
   if (pollFailure !== null) {
-    const { count, partly } = pollFailure
-    const level = failingLevel(isLate ? Number.POSITIVE_INFINITY : count, pollAlert(alerts))
+    const { partly } = pollFailure
+    const level = failingLevel(late > OVERDUE_AFTER_MS, pollAlert(alerts))
     const says = `${unreadText(pollFailure, now)}${partly === undefined ? ` ${read}.` : ''}`
     return found(level, unreadPart(pollFailure, now), says)
   }
@@ -290,7 +295,7 @@ function lastPoll(facts: JudgeFacts, now: number): AccountFinding {
     const overdue = `overdue by ${formatSpan(late)}`
     return found('warning', `poll ${overdue}`, `${read}${old}; the next poll is ${overdue}.`)
   }
-  if (isLate) return found('warning', 'no poll is planned', `${read}${old}; no poll is planned.`)
+  if (isUnplanned) return found('ok', 'no poll is planned', `${read}${old}; no poll is planned.`)
   if (isStale) return found('unknown', `last read ${distance(polledAt, now)}`, `${read}${old}.`)
   const next = nextPollAt === null ? '' : `; next poll ${planned(nextPollAt, now)}`
   return found('ok', '', `${read}${next}.`)
@@ -300,10 +305,10 @@ function pollAlert(alerts: readonly JudgedAlert[]): JudgedAlert | undefined {
   return alerts.find(({ field }) => field === POLL_FIELD)
 }
 
-/** A single poll may fail while the reading before it is fresh, and the next one comes in time. */
-function failingLevel(count: number, alert: JudgedAlert | undefined): VerdictLevel {
+/** Polls may fail while the reading before them is fresh: what lasts has an alert. */
+function failingLevel(isLate: boolean, alert: JudgedAlert | undefined): VerdictLevel {
   if (alert?.isHandled) return 'handled'
-  return alert?.level ?? (count > 1 ? 'warning' : 'ok')
+  return alert?.level ?? (isLate ? 'warning' : 'ok')
 }
 
 function isOld({ account: { polledAt }, freshAt, freshnessMs }: JudgeFacts, now: number): boolean {

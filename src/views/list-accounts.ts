@@ -6,22 +6,22 @@ import { type AlertLevel, compareRanks } from '../alerts/alert.ts'
 import { type OpenState, readOpenStates } from '../alerts/open-alerts.ts'
 import type { Silence } from '../alerts/silence.ts'
 import type { DueKind } from '../redis/keys.ts'
-import { NO_ACCOUNT } from '../redis/steps.ts'
 import { chunksOf } from '../runtime/chunks-of.ts'
-import { accountJson, readFreshAt, withPlan } from './account-view.ts'
+import { accountJson } from './account-view.ts'
 import { countsOf, surveyAlerts } from './find-alerts.ts'
-import { isLeaving, judgeAccount, troubleOf } from './judge-account.ts'
+import { isLeaving, troubleOf } from './judge-account.ts'
 import { readClosestLimit } from './nearest-limits.ts'
 import type { ListedAccountShape } from './shapes/account.ts'
-import { judgedStates } from './silenced.ts'
+import type { JudgedAlert } from './silenced.ts'
+import { readUnwell, readVerdict } from './unwell-accounts.ts'
 import type { ViewDeps } from './view-deps.ts'
 
 /** One line of a list of accounts: the same on the page, in the API and in the command line. */
 export interface ListedAccount {
   account: ListedAccountShape
   /** Open alerts of the account one by one, also those that are handled. */
-  open: readonly OpenState[]
-  /** The limit that it is closest to; null: it is leaving, and was never read. Absent where that is not read. */
+  alerts: readonly JudgedAlert[]
+  /** The limit with its worst alert, or that it is closest to; null: it is leaving, and was never read. Absent where that is not read. */
   closest?: Awaited<ReturnType<typeof readClosestLimit>> | null
   /** Level of the alert that is open about that limit. */
   level?: AlertLevel | undefined
@@ -37,8 +37,8 @@ export interface AccountSearch extends Omit<AccountQuery, 'staleBefore' | 'overd
 type Sources = AccountLists & Pick<ViewDeps, 'due' | 'silences' | 'coverage' | 'clock'>
 
 /**
- * One page of accounts. Worst first are those with the worst alert that no operator has handled, in the order of the alerts
- * themselves; then by state, then by the nearest limit.
+ * One page of accounts. Worst first are those at critical, then those at warning, in the order of alerts: consequence, then age.
+ * The others follow by state, then by the nearest limit.
  */
 export async function readAccountList(
   deps: Sources,
@@ -50,17 +50,16 @@ export async function readAccountList(
     ...query,
     staleBefore: stale ? now - deps.coverage.settings.freshnessMs : undefined,
     overdue: overdue && { kind: overdue, since: now - OVERDUE_AFTER_MS },
-    ahead: query.sort === 'worst' ? await readAlerting(deps, silences, now) : undefined,
+    ahead: query.sort === 'worst' ? await readAhead(deps, silences, now) : undefined,
   })
-  return { rows: await rowsOf(deps, accounts, silences, now), ...beside }
+  return { rows: await rowsOf(deps, accounts, silences), ...beside }
 }
 
-/** Accounts with alerts that no operator has handled. Their key is the rank of the worst one. */
-async function readAlerting(deps: Sources, silences: readonly Silence[], now: number): Promise<Ahead> {
+/** Accounts at critical or warning. Their key is their place among these. */
+async function readAhead(deps: Sources, silences: readonly Silence[], now: number): Promise<Ahead> {
   const { accounts } = await surveyAlerts(deps, { silences, mark: 'active' }, now)
-  const places = accounts
-    .filter(({ hubId }) => hubId !== NO_ACCOUNT)
-    .map(({ hubId, place }): Place => ({ hubId, key: place.slice(0, -1).join('_') }))
+  const unwell = await readUnwell(deps, accounts, silences)
+  const places = unwell.map(({ hubId, place }): Place => ({ hubId, key: place.join('_') }))
   return { places, compare: (a, b) => compareRanks(rankAt(a), rankAt(b)) }
 }
 
@@ -72,9 +71,7 @@ async function rowsOf(
   deps: Sources,
   accounts: readonly Account[],
   silences: readonly Silence[],
-  now: number,
 ): Promise<ListedAccount[]> {
-  const { freshnessMs } = deps.coverage.settings
   const byAccount = new Map<number, OpenState[]>()
   const hubIds = accounts.map(({ hubId }) => hubId)
   for await (const some of readOpenStates(deps.store, deps.keys, hubIds)) {
@@ -82,12 +79,12 @@ async function rowsOf(
   }
   return Promise.all(
     accounts.map(async (found) => {
-      const planned = await withPlan(deps.due, found)
-      const open = byAccount.get(found.hubId) ?? []
-      const alerts = judgedStates(open, silences, now)
-      const freshAt = await readFreshAt(deps, found.hubId)
-      const trouble = troubleOf(judgeAccount({ account: planned, alerts, freshnessMs, freshAt }, now))
-      return { account: { ...accountJson(planned), openAlerts: countsOf(alerts), trouble }, open }
+      const { account, alerts, verdict } = await readVerdict(deps, found, byAccount.get(found.hubId) ?? [], silences)
+      const { level } = verdict
+      return {
+        account: { ...accountJson(account), level, openAlerts: countsOf(alerts), trouble: troubleOf(verdict) },
+        alerts,
+      }
     }),
   )
 }
@@ -99,17 +96,20 @@ export async function withClosestLimit(
 ): Promise<ListedAccount[]> {
   const now = deps.clock.now()
   const found: ListedAccount[] = []
-  for (const some of chunksOf(listed)) {
-    const closest = await Promise.all(some.map(({ account }) => readClosestLimit(deps, account.hubId, now)))
-    found.push(...some.map((one, n) => withLevel(one, closest[n] ?? 'unread')))
-  }
+  for (const some of chunksOf(listed)) found.push(...(await Promise.all(some.map((one) => withLimit(deps, one, now)))))
   return found
 }
 
-function withLevel(listed: ListedAccount, closest: NonNullable<ListedAccount['closest']>): ListedAccount {
-  if (closest === 'unread' && isLeaving(listed.account)) return { ...listed, closest: null, level: undefined }
-  const field = typeof closest === 'string' ? undefined : closest.series.id
-  return { ...listed, closest, level: listed.open.find((one) => one.field === field)?.state.level }
+async function withLimit(
+  deps: Pick<ViewDeps, 'store' | 'keys'>,
+  listed: ListedAccount,
+  now: number,
+): Promise<ListedAccount> {
+  const { account, alerts } = listed
+  const levels = new Map(alerts.filter(({ isHandled }) => !isHandled).map(({ field, level }) => [field, level]))
+  const closest = await readClosestLimit(deps, account.hubId, levels, now)
+  if (closest === 'unread' && isLeaving(account)) return { ...listed, closest: null }
+  return { ...listed, closest, level: typeof closest === 'string' ? undefined : levels.get(closest.series.id) }
 }
 
 /** For people, where there is no limit to show. */

@@ -60,12 +60,12 @@ export function statusFacts(
 ): StatusFacts {
   return {
     ...fleetFacts(),
-    accounts: { total: 3, byState: STATES, newFleet: null },
+    accounts: { total: 3, critical: 0, warning: 0, byState: STATES, newFleet: null },
     tokens: { ...DUE, nearestExpiryAt: ago(-10 * MINUTE) },
     polls: DUE,
     uninstalls: { ...DUE, nextAt: null },
     unnamed: {},
-    alerts: { critical: 0, warning: 0, handled: 0, worst: [], accounts: [] },
+    alerts: { critical: 0, warning: 0, handled: 0, worst: [] },
     ...changed,
     groups: {
       reauthorize: NONE,

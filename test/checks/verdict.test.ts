@@ -38,7 +38,7 @@ const fleetAlert = (field: string): OpenAlertShape => ({
   since: ago(MINUTE),
 })
 const alerts = (critical: number, warning: number, handled = 0, worst: OpenAlertShape[] = []) => ({
-  alerts: { critical, warning, handled, worst, accounts: [] },
+  alerts: { critical, warning, handled, worst },
 })
 const tokens = (overdue: number, lateMs = 0) => ({
   tokens: { ...DUE, overdue, lateMs, nearestExpiryAt: ago(-4 * MINUTE) },
@@ -92,13 +92,13 @@ describe('the verdict on the fleet is as bad as the worst of its facts', () => {
       'of several that lost theirs some are handled',
       alerts(4, 0, 2),
       { reauthorize: group(6, 2) },
-      'Critical: acme.example.com and 5 more accounts: refresh token refused, 2 handled + 2 handled',
+      'Critical: acme.example.com and 5 more accounts: refresh token refused, 2 acknowledged or silenced; 2 acknowledged or silenced',
     ],
     [
       'the one that lost its token is handled',
       alerts(0, 0, 1),
       { reauthorize: group(1, 1) },
-      'All is well. + 1 handled',
+      'All is well. 1 acknowledged or silenced.',
     ],
     ['refreshes fail', {}, { failing: group(1) }, FAILS],
     [
@@ -113,7 +113,12 @@ describe('the verdict on the fleet is as bad as the worst of its facts', () => {
       { failing: { ...group(3), confirmedBy: Date.parse(ago(MINUTE)) } },
       'Warning: acme.example.com and 2 more accounts: refresh fails; refresh token refused, to be confirmed by the next attempt',
     ],
-    ['refreshes fail, and an operator knows', alerts(0, 0, 1), { failing: group(1, 1) }, 'All is well. + 1 handled'],
+    [
+      'refreshes fail, and an operator knows',
+      alerts(0, 0, 1),
+      { failing: group(1, 1) },
+      'All is well. 1 acknowledged or silenced.',
+    ],
     [
       'refreshes fail until tokens expire',
       tokens(2),
@@ -137,7 +142,7 @@ describe('the verdict on the fleet is as bad as the worst of its facts', () => {
         ...alerts(0, 0, 1),
       },
       { failing: group(3) },
-      `Warning: ${IN_TROUBLE}, handled + 1 handled`,
+      `Warning: ${IN_TROUBLE}, acknowledged or silenced; 1 acknowledged or silenced`,
     ],
     [
       'the endpoint recovers',
@@ -188,7 +193,7 @@ describe('the verdict on the fleet is as bad as the worst of its facts', () => {
       'a receiver is off, and an operator knows',
       { receivers: [receiver('disabled')], handled: new Set(['delivery/ops']), ...alerts(0, 0, 1) },
       {},
-      'All is well. + 1 handled',
+      'All is well. 1 acknowledged or silenced.',
     ],
     ['a receiver delivers', { receivers: [receiver('delivers')] }, {}, 'All is well.'],
     [
@@ -217,7 +222,7 @@ describe('the verdict on the fleet is as bad as the worst of its facts', () => {
       'more refreshes fail than may, and an operator knows of all of them',
       { ...alerts(0, 0, 3), byState: { ...facts().byState, failing: 3 } },
       { failing: group(3, 3) },
-      'All is well. + 3 handled',
+      'All is well. 3 acknowledged or silenced.',
     ],
     ['jobs wait, not for long', { queues: [{ ...QUEUE, oldestWaitingAt: NOW - 2 * MINUTE }] }, {}, 'All is well.'],
     [
@@ -310,7 +315,7 @@ describe('the verdict on the fleet is as bad as the worst of its facts', () => {
       'limits are reached',
       { ...alerts(2, 1, 0, [FULL, NEAR]), unnamed: { critical: FULL, warning: NEAR } },
       {},
-      'Critical: 2 critical alerts; worst: acme.example.com, Custom properties, 960 of 1,000 (and 1 other problem)',
+      'Critical: 2 critical alerts; worst: acme.example.com, Custom properties, 960 of 1,000; 1 warning',
     ],
     [
       'limits are near',
@@ -318,7 +323,7 @@ describe('the verdict on the fleet is as bad as the worst of its facts', () => {
       {},
       'Warning: 1 warning; worst: acme.example.com, Custom properties, 850 of 1,000',
     ],
-    ['all that is open is handled', alerts(0, 0, 4), {}, 'All is well. + 4 handled'],
+    ['all that is open is handled', alerts(0, 0, 4), {}, 'All is well. 4 acknowledged or silenced.'],
     [
       'an alert that no state speaks of any more',
       alerts(0, 1, 0, [alertOf({ kind: 'token', level: 'warning', field: 'token' })]),
@@ -363,7 +368,9 @@ describe('the verdict on the fleet is as bad as the worst of its facts', () => {
       'warning: Check polls',
       'warning: Check polls',
     ])
-    expect(says).toMatch(/^Critical: All 3 accounts: tokens can't be refreshed .* \(and 6 other problems\)$/)
+    expect(says).toMatch(
+      /^Critical: All 3 accounts: tokens can't be refreshed .*; 9 critical alerts, 5 other problems$/,
+    )
   })
 
   test('what can not be read is no health', () => {

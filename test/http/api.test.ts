@@ -47,6 +47,7 @@ describe('accounts', () => {
           gaps: [],
           unreadable: [],
           uninstall: null,
+          level: 'unknown',
           openAlerts: { critical: 0, warning: 0, handled: 0 },
           trouble: '',
         },
@@ -390,7 +391,7 @@ describe('alerts', () => {
       polls: { overdue: 3, nextAt: '2026-11-21T10:15:00.000Z' },
       uninstalls: { overdue: 0, nextAt: null },
       alerts: { critical: 1, warning: 2 },
-      deliveries: { pending: 0, disabledReceivers: [], receivers: [], newest: [] },
+      deliveries: { pending: 0, disabledReceivers: [], receivers: [] },
     })
     expect(json.alerts.worst[0]).toMatchObject({ hubId: 2, level: 'critical' })
   })

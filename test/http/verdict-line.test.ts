@@ -6,11 +6,12 @@ const redis = redisOfFile()
 
 const lineOf = (text: string) => /<p class="health (\w+)"(.*?)><a href="\/">(.*?)<\/a><\/p>/.exec(text)?.slice(1)
 
-test('every page of an operator begins with the verdict, the same as the API tells', async () => {
+test('every page of an operator but the status page begins with the verdict, the same as in the API', async () => {
   const { get, connectAccount, poll, clock } = await openServer(redis)
   await connectAccount({ hubId: 4, hubDomain: 'acme.example.com' })
   await poll(4, readings(clock.now(), 10))
-  const pages = ['/', '/accounts', '/accounts/4', '/alerts', '/silences/new', '/deliveries']
+  expect(lineOf((await get('/')).text)).toBeUndefined()
+  const pages = ['/accounts', '/accounts/4', '/alerts', '/silences/new', '/deliveries']
   for (const path of pages) {
     expect(lineOf((await get(path)).text), path).toEqual(['good', ' data-live="health"', 'All is well.'])
   }

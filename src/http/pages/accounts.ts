@@ -8,19 +8,22 @@ import {
   type Place,
   placeText,
 } from '../../accounts/search/account-query.ts'
-import { seriesName } from '../../alerts/series-name.ts'
+import { limitText, seriesName } from '../../alerts/series-name.ts'
 import { tagNamed } from '../../operations/searches.ts'
 import { ACCOUNT_STATES, type AccountState, type DueKind } from '../../redis/keys.ts'
-import { countOf, daysLeftText, formatCount, keepUnits } from '../../text/format-number.ts'
+import { defined } from '../../runtime/defined.ts'
+import { daysLeftText, formatCount } from '../../text/format-number.ts'
 import { type Html, html } from '../../text/html.ts'
+import { alertCountsText } from '../../views/alert-texts.ts'
 import { STATE_NAMES } from '../../views/judge-account.ts'
 import { type ListedAccount, readAccountList, WITHOUT_LIMIT, withClosestLimit } from '../../views/list-accounts.ts'
+import type { VerdictLevel } from '../../views/shapes/account.ts'
 import { check, oneOf } from '../query.ts'
 import { placeInAccounts } from '../search-accounts.ts'
 import type { WebDeps } from '../web-deps.ts'
 import type { OperatorPage } from './page.ts'
-import { accountLink, badge, fullness, NONE, readAge, stateBadge, when } from './parts/cells.ts'
-import { choice, hidden, select, withQuery } from './parts/forms.ts'
+import { badge, fullness, NONE, nameLink, readAge } from './parts/cells.ts'
+import { choice, filters, hidden, select, withQuery } from './parts/forms.ts'
 import { htmlTable, nothing, type TableColumn } from './parts/tables.ts'
 
 const ACCOUNTS_A_PAGE = 50
@@ -74,7 +77,7 @@ export async function showAccounts(
   const rows = await withClosestLimit(deps, listed)
   const body = html`<div data-live="counts">${stateLinks(address, byState)}</div>
 ${searchForm(address, Object.keys(deps.tags))}
-<div data-live="accounts">
+<div data-live="accounts" class="one-line">
 ${rows.length === 0 ? noneFound(address) : accountRows(rows, address, deps.coverage.settings.freshnessMs, now)}
 ${pager(address, next, previous)}
 </div>`
@@ -143,13 +146,6 @@ function stateLinks(asked: AccountsAddress, byState: Record<AccountState, number
   return html`<nav class="chips" aria-label="States">${link(undefined, 'all', total)}${shown.map((state) => link(state, STATE_NAMES[state], byState[state]))}</nav>`
 }
 
-const SORT_NAMES: Record<AccountSort, string> = {
-  worst: 'worst first',
-  domain: 'domain',
-  nearest: 'nearest limit',
-  poll: 'next poll',
-}
-
 const ALERT = {
   name: 'alert',
   label: 'Alert',
@@ -161,29 +157,26 @@ const ALERT = {
   ],
 } as const satisfies { of: readonly (readonly [AlertFilter | '', string])[] } & Record<string, unknown>
 
-const SORT = { name: 'sort', label: 'Order by', of: ACCOUNT_SORTS.map((sort) => [sort, SORT_NAMES[sort]] as const) }
-
 const OVERDUE = choice('overdue', 'Overdue', 'or not', OVERDUE_KINDS)
 
+/** Folded on a phone, unless it narrows the list. */
 function searchForm(
   { text, state, alert, tag, stale, overdue, sort, descending }: AccountsAddress,
   tags: readonly string[],
 ): Html {
-  return html`<form method="get" action="/accounts" class="search" role="search">
+  const isNarrowed = text !== '' || stale || [alert, tag, overdue].some((given) => given !== undefined)
+  return filters(
+    isNarrowed,
+    html`<form method="get" action="/accounts" class="search" role="search">
 <label>Hub id or part of a domain <input type="search" name="q" size="26" value="${text}" maxlength="200"></label>
 ${select(ALERT, alert)}
 ${tags.length === 0 ? undefined : select(choice('tag', 'Tag', 'any', tags), tag)}
 ${overdue === undefined ? undefined : select(OVERDUE, overdue)}
-${select(SORT, sort)}
-<label><input type="checkbox" name="order" value="desc"${checked(descending)}> Reverse order</label>
-<label><input type="checkbox" name="stale" value="1"${checked(stale)}> Without a fresh reading</label>
-${hidden('state', state)}
+<label><input type="checkbox" name="stale" value="1"${stale ? html` checked` : undefined}> Without a fresh reading</label>
+${hidden('state', state)}${hidden('sort', sort === 'worst' ? undefined : sort)}${hidden('order', descending ? 'desc' : undefined)}
 <button>Search</button>
-</form>`
-}
-
-function checked(is: boolean): Html | undefined {
-  return is ? html` checked` : undefined
+</form>`,
+  )
 }
 
 function noneFound(asked: AccountsAddress): Html {
@@ -196,45 +189,64 @@ function noneFound(asked: AccountsAddress): Html {
 
 function accountRows(rows: readonly ListedAccount[], asked: AccountsAddress, freshnessMs: number, now: number): Html {
   const sortedBy = (title: string, sort: AccountSort): TableColumn => ({ title, sort: sortLink(asked, sort) })
-  const moment = (at: string | null) => (at === null ? NONE : when(at, now))
   return htmlTable(
     'Accounts',
     [
       sortedBy('Account', 'domain'),
+      sortedBy('Level', 'worst'),
       'Alerts',
       'State',
-      sortedBy('Nearest limit', 'nearest'),
-      'Token expires',
+      sortedBy('Limit', 'nearest'),
       'Limits read',
-      sortedBy('Next poll', 'poll'),
     ],
-    rows.map((row) => [
-      accountLink(row.account),
-      alertsCell(row),
-      html`${stateBadge(row.account.state, row.account.trouble === '')}${row.account.unreadable.length > 0 ? ' unreadable' : ''}${row.account.trouble === '' ? undefined : html`<br>${keepUnits(row.account.trouble)}`}`,
-      closestCell(row),
-      row.account.state === 'uninstalled' ? NONE : moment(row.account.token.expiresAt),
-      row.account.polledAt === null ? NONE : readAge(row.account.polledAt, freshnessMs, now),
-      moment(row.account.nextPollAt),
-    ]),
+    rows.map((row) => {
+      const { account } = row
+      return [
+        nameLink(account),
+        levelCell(row),
+        alertsCell(row),
+        stateCell(row),
+        closestCell(row),
+        account.polledAt === null ? NONE : readAge(account.polledAt, freshnessMs, now),
+      ]
+    }),
   )
 }
 
-/** Number of alerts that need an operator, by level, and of handled ones. */
-function alertsCell({ account: { openAlerts } }: ListedAccount): Html {
-  const { critical, warning, handled } = openAlerts
-  if (critical + warning + handled === 0) return NONE
-  const some = (count: number, look: string, text: string) => (count === 0 ? undefined : html`${badge(look, text)} `)
-  return html`${some(critical, 'critical', `${formatCount(critical)} critical`)}${some(warning, 'warning', countOf(warning, 'warning'))}${handled === 0 ? undefined : html`<span class="soft whole">${critical + warning === 0 ? '' : '+ '}${formatCount(handled)} handled</span>`}`
+const LOOKS: Readonly<Record<VerdictLevel, string>> = {
+  critical: 'critical',
+  warning: 'warning',
+  unknown: 'off',
+  handled: 'off',
+  ok: 'good',
+  none: 'off',
 }
 
-/** How full its nearest limit is, at any height, and which one that is. */
+/** The account's one level. */
+function levelCell({ account: { level } }: ListedAccount): Html {
+  return level === 'none' ? NONE : badge(LOOKS[level], level)
+}
+
+/** Number of alerts that need an operator, by level, and of those that are acknowledged or silenced. */
+function alertsCell({ account: { openAlerts } }: ListedAccount): Html {
+  const text = alertCountsText(openAlerts)
+  return text === '' ? NONE : html`<span title="${text}">${text}</span>`
+}
+
+function stateCell({ account: { state, trouble, unreadable } }: ListedAccount): Html {
+  const texts = [state === 'active' ? '' : STATE_NAMES[state], trouble, unreadable.length > 0 ? 'unreadable' : '']
+  const text = texts.filter((one) => one !== '').join(': ')
+  return text === '' ? html`<span class="soft none">active</span>` : html`<span title="${text}">${text}</span>`
+}
+
+/** How full the limit is that counts most, at any height, and which one that is. */
 function closestCell({ closest, level }: ListedAccount): Html {
   if (closest == null) return NONE
   if (typeof closest === 'string') return html`<span class="soft">${WITHOUT_LIMIT[closest]}</span>`
   const { series, daysLeft } = closest
-  const days = daysLeft === null || daysLeft <= 0 ? '' : `, ${keepUnits(daysLeftText(daysLeft))}`
-  return html`${fullness(series, level)}<br><span class="soft">${seriesName(series)}${days}</span>`
+  const days = daysLeft === null || daysLeft <= 0 ? '' : `, ${daysLeftText(daysLeft)}`
+  const name = `${seriesName(series)}${days}`
+  return html`${fullness(series, level)} <span title="${limitText(series, { usage: series.usage, ...defined({ limit: series.limit ?? undefined }) })}">${name}</span>`
 }
 
 /** By a column, and the other way round where it is that already. */

@@ -52,7 +52,9 @@ export interface OperatorPage extends PageContent {
   at?: (typeof MENU)[number][0]
   /** Default: 200. */
   status?: number
-  /** On all of Plimsoll, where the page is made of it. */
+  /** In place of the title on the page. */
+  head?: Html | undefined
+  /** On all of Plimsoll, where the page is made of it: it needs no line about it. */
   verdict?: FleetVerdict
 }
 
@@ -69,7 +71,8 @@ export async function showOperatorPage(
   page: OperatorPage,
   now: number,
 ): Promise<FastifyReply> {
-  const verdict = page.verdict ?? (await verdicts.read())
+  const line =
+    page.head === undefined ? verdictLine(page.verdict ?? (await verdicts.read()), request.method === 'GET') : undefined
   const links = MENU.filter(([path]) => path !== '/audit' || request.mayAudit).map(
     ([path, name]) => html`<a href="${path}"${path === page.at ? html` aria-current="page"` : undefined}>${name}</a>`,
   )
@@ -80,10 +83,10 @@ export async function showOperatorPage(
 <header><a href="/">${mark()}<b>Plimsoll</b></a>
 <nav aria-label="Main">${links}</nav>
 ${request.caller === '' ? undefined : html`<span class="who"><span class="unseen">Signed in as </span>${request.caller}</span>`}${request.signedIn ? signOut : undefined}</header>
-${verdictLine(verdict, request.method === 'GET')}
+${line}
 <main id="content" tabindex="-1">
-<h1>${page.title}</h1>
-${note}${page.body}
+${note}${page.head ?? html`<h1>${page.title}</h1>`}
+${page.body}
 </main>
 <footer>Plimsoll ${packageJson.version} · <a href="/api">Documentation and API</a> · <span data-zone>Times are in ${zoneName(now)}</span></footer>`
   return sendPage(reply, page.status ?? 200, markTimes(frame(page, 'wide', body).toString()))

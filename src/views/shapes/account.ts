@@ -99,6 +99,7 @@ const verdictLevel = z
 
 export const ListedAccountShape = shape('ListedAccount', 'One account of a list. No token is among it.', {
   ...AccountShape.shape,
+  level: verdictLevel,
   openAlerts: z
     .object({
       critical: count('Neither acknowledged nor silenced.'),

@@ -2,9 +2,8 @@ import * as z from 'zod'
 import { ROLES } from '../../heartbeat/daemons.ts'
 import { ACCOUNT_STATES } from '../../redis/keys.ts'
 import type { Cause } from '../../tokens/endpoint/breaker.ts'
-import { AccountAlertsShape, OpenAlertShape } from './alert.ts'
-import { AttemptShape, ReceiverShape } from './delivery.ts'
-import { NearLimitShape } from './series.ts'
+import { OpenAlertShape } from './alert.ts'
+import { ReceiverShape } from './delivery.ts'
 import { count, isoMoment, level, momentOrNull, objectOrNull, outsideText, shape, text } from './words.ts'
 
 export const DueShape = shape('Due', 'Work that comes due account by account.', {
@@ -133,6 +132,8 @@ export const FleetStatusShape = shape('FleetStatus', 'The fleet at a glance.', {
   verdict: VerdictShape,
   accounts: z.object({
     total: count('All that are known.'),
+    critical: count('At critical: with a dead token, or an alert that is neither acknowledged nor silenced.'),
+    warning: count('At warning likewise. All others that are not uninstalled need no action.'),
     byState: z.object(perState).describe('How many are in each state.'),
     newFleet: objectOrNull(
       'Accounts that were imported, until all have been read for the first time; null: none waits.',
@@ -150,18 +151,13 @@ export const FleetStatusShape = shape('FleetStatus', 'The fleet at a glance.', {
     critical: count('The same at critical.'),
     handled: count('Open, and acknowledged or silenced.'),
     worst: z.array(OpenAlertShape).describe('Up to 20 that are not handled, worst consequence first.'),
-    accounts: z
-      .array(AccountAlertsShape)
-      .describe('Up to eight accounts of these, the one with the worst alert first.'),
   }),
   deliveries: z.object({
     pending: count('Waiting for their first or next attempt.'),
     disabledReceivers: z.array(z.object({ receiver: text('Its name.'), reason: outsideText('Its answer.') })),
     receivers: z.array(ReceiverShape),
-    newest: z.array(AttemptShape).describe('The last ten attempts, newest first.'),
   }),
   heartbeat: HeartbeatShape.nullable().describe('Null where there is none, or none yet.'),
-  nearestLimits: z.array(NearLimitShape).describe('Up to ten accounts that are nearest to a limit, nearest first.'),
   queues: z.array(QueueShape),
   daemons: z.array(DaemonShape).describe('The daemons that run.'),
 })

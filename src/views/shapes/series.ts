@@ -93,14 +93,3 @@ export const AccountHistoryShape = shape('AccountHistory', 'How the series of on
   unreadable: text('Why nothing of it can be read; absent where it can.').exactOptional(),
 })
 export type AccountHistoryShape = z.infer<typeof AccountHistoryShape>
-
-export const NearLimitShape = shape('NearLimit', 'The limit that an account is nearest to.', {
-  hubId: AccountNameShape.hubId,
-  hubDomain: AccountNameShape.hubDomain,
-  ...LabelledSeriesName,
-  usage,
-  limit,
-  percent,
-  daysLeft: days('Until the limit is reached; 0 at or over it; null: not in sight, or not known.').nullable(),
-})
-export type NearLimitShape = z.infer<typeof NearLimitShape>

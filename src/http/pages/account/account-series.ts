@@ -2,10 +2,10 @@ import type { AlertLevel } from '../../../alerts/alert.ts'
 import { byConsequence, compareRanks, type Ranked } from '../../../alerts/alert.ts'
 import { type Level, levelOf, ruleFor } from '../../../alerts/evaluation/rules.ts'
 import { seriesName } from '../../../alerts/series-name.ts'
-import { type AccountHistory, type History, type Timeline, timelineOf } from '../../../limits/history/history.ts'
+import { type AccountHistory, type Timeline, timelineOf } from '../../../limits/history/history.ts'
 import { metricKind } from '../../../limits/reports/all-reports.ts'
 import type { SeriesName } from '../../../limits/reports/report.ts'
-import { parseSeriesId, seriesId } from '../../../limits/series.ts'
+import { parseSeriesId } from '../../../limits/series.ts'
 import { zoneName } from '../../../text/format-time.ts'
 import { type Html, html } from '../../../text/html.ts'
 import { readUntil } from '../../../views/account-history.ts'
@@ -174,19 +174,6 @@ export function seriesLink(all: AccountSeries, { id, title }: ShownSeries): Html
 
 export function sparklineOf(all: AccountSeries, series: ShownSeries): Html {
   return sparkline(all.pointsOf(series), all.now, series.level)
-}
-
-/** The last seven days of one series, for a list of several accounts; nothing where its history can't be read. */
-export async function readSparkline(
-  history: Pick<History, 'changes'>,
-  { hubId, ...name }: SeriesName & { hubId: number },
-  level: AlertLevel | undefined,
-  now: number,
-): Promise<Html | undefined> {
-  const read = await history.changes(hubId).catch(() => undefined)
-  if (read === undefined) return undefined
-  const timeline = timelineOf(read)
-  return sparkline(pointsOf(timeline, gapsOf(timeline), seriesId(name), now - RANGES['7d'], now), now, level)
 }
 
 /** A chart of a series in the range of its page. */

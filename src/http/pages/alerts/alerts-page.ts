@@ -1,8 +1,11 @@
 import type { FastifyRequest } from 'fastify'
 import * as z from 'zod'
 import type { AlertLevel } from '../../../alerts/alert.ts'
-import { formatCount } from '../../../text/format-number.ts'
+import { alertText } from '../../../alerts/alert-title.ts'
+import { handledText } from '../../../checks/verdict.ts'
+import { countOf, formatSpan } from '../../../text/format-number.ts'
 import { type Html, html } from '../../../text/html.ts'
+import { readResolved } from '../../../views/alert-log.ts'
 import {
   ALERT_PLACE,
   type AlertCounts,
@@ -19,8 +22,9 @@ import type { WebDeps } from '../../web-deps.ts'
 import type { OperatorPage } from '../page.ts'
 import { reconnectUrl } from '../parts/alert-links.ts'
 import { accountAlerts } from '../parts/alert-lists.ts'
-import { choice, type FilterValues, hidden, select, withQuery } from '../parts/forms.ts'
-import { nothing } from '../parts/tables.ts'
+import { levelBadge, nameLink, when } from '../parts/cells.ts'
+import { choice, type FilterValues, filters, hidden, select, withQuery } from '../parts/forms.ts'
+import { htmlTable, nothing } from '../parts/tables.ts'
 import { SILENCE_LENGTHS } from './silence-form.ts'
 
 const ACCOUNTS_A_PAGE = 50
@@ -36,22 +40,23 @@ const ALERT_QUERY = z.object({
   level: optional(oneOf(['warning', 'critical'])),
   kind: optional(oneOf(OPEN_KINDS)),
   account: optional(z.string('must be given once').trim().max(120, 'is longer than 120 characters')),
-  mark: optional(oneOf(MARKS)),
+  mark: optional(oneOf([...MARKS, 'resolved'])),
   after: optional(z.string('must be given once').regex(ALERT_PLACE, 'is not a place in this list')),
 })
 type AlertQuery = z.output<typeof ALERT_QUERY>
 
 /** Open alerts. */
 export async function showAlerts(deps: WebDeps, request: FastifyRequest): Promise<OperatorPage> {
-  const query = check(ALERT_QUERY, request.query)
+  const { mark, ...query } = check(ALERT_QUERY, request.query)
   const now = deps.clock.now()
+  if (mark === 'resolved') return resolvedAlerts(deps, query, now)
   const silences = await deps.silences.active(now)
   const after = query.after === undefined ? undefined : readPlace(query.after)
   const page = { after, accounts: ACCOUNTS_A_PAGE, alerts: ALERTS_A_PAGE, ofAccount: ALERTS_A_PAGE }
-  const { counts, accounts, next } = await findAlerts(deps, { ...query, silences }, page, now)
+  const { counts, accounts, next } = await findAlerts(deps, { ...query, mark, silences }, page, now)
   const body = alertsPage({
     counts,
-    query,
+    query: { ...query, mark },
     accounts,
     next: next === undefined ? undefined : alertPlaceText(next),
     token: tokenOfWriter(request),
@@ -59,6 +64,45 @@ export async function showAlerts(deps: WebDeps, request: FastifyRequest): Promis
     now,
   })
   return { at: '/alerts', title: 'Open alerts', body }
+}
+
+const RESOLVED_DAYS = 7
+const MOST_RESOLVED = 200
+
+/** Alerts that ended in the last days, from their log. */
+async function resolvedAlerts(
+  deps: WebDeps,
+  { account = '', kind, level }: AlertQuery,
+  now: number,
+): Promise<OperatorPage> {
+  const asked = account.toLowerCase()
+  const found = await readResolved(deps, now - RESOLVED_DAYS * 86_400_000)
+  const fitting = found.filter(
+    (alert) =>
+      (kind === undefined || alert.kind === kind) &&
+      (level === undefined || alert.level === level) &&
+      `${alert.account?.hubDomain ?? ''} ${alert.account?.hubId ?? ''}`.toLowerCase().includes(asked),
+  )
+  const rows = fitting
+    .slice(0, MOST_RESOLVED)
+    .map((alert) => [
+      nameLink({ hubId: null, ...alert.account }),
+      levelBadge(alert.level),
+      html`<span title="${alertText(alert)}">${alertText(alert)}</span>`,
+      when(alert.measuredAt, now),
+      formatSpan(Date.parse(alert.measuredAt) - Date.parse(alert.since)),
+    ])
+  const list = htmlTable('Resolved alerts', ['Account', 'Was', 'What', 'Resolved', 'Lasted'], rows)
+  const body = html`<p class="chips"><a href="/alerts">open</a>${resolvedLink(true)}</p>
+${filterForm({ account: asked || undefined, kind, level, mark: 'resolved' })}
+<div data-live="alerts" class="one-line">${rows.length === 0 ? nothing(`No matching alert ended in the last ${RESOLVED_DAYS} days.`) : list}</div>
+${fitting.length > MOST_RESOLVED ? html`<p class="soft">${countOf(fitting.length - MOST_RESOLVED, 'more')} not shown.</p>` : undefined}
+<p class="row"><a href="/alerts/log">Alert log</a></p>`
+  return { at: '/alerts', title: 'Resolved alerts', body }
+}
+
+function resolvedLink(isShown = false): Html {
+  return html`<a href="/alerts?mark=resolved"${isShown ? html` aria-current="true"` : undefined}>resolved (${RESOLVED_DAYS} days)</a>`
 }
 
 interface AlertsPage {
@@ -77,9 +121,8 @@ interface AlertsPage {
 function alertsPage({ accounts, counts, query, next, token, reconnect, now }: AlertsPage): Html {
   const { after, ...filter } = query
   const isNarrowed = Object.values(query).some((value) => value !== undefined)
-  const mayWrite = token !== undefined
-  const list = accountAlerts(accounts, now, { mayWrite, choose: mayWrite, reconnect: mayWrite ? reconnect : undefined })
-  return html`<p class="chips" data-live="levels">${levelLink(undefined, counts.critical + counts.warning + counts.handled, filter)}${levelLink('critical', counts.critical, filter)}${levelLink('warning', counts.warning, filter)}${handledLink(counts, filter)}</p>
+  const list = accountAlerts(accounts, now, { mayWrite: token !== undefined, reconnect })
+  return html`<p class="chips" data-live="levels">${levelLink(undefined, counts.critical + counts.warning + counts.handled, filter)}${levelLink('critical', counts.critical, filter)}${levelLink('warning', counts.warning, filter)}${handledLink(counts, filter)}${resolvedLink()}</p>
 ${filterForm(filter)}
 <div data-live="alerts">
 ${accounts.length === 0 ? nothing(isNarrowed ? 'No matching alerts.' : 'No alert is open.') : token === undefined ? list : selectionForm(list, filter, token)}
@@ -110,23 +153,27 @@ function levelLink(level: AlertLevel | undefined, count: number, filter: FilterV
   return html`<a href="${withQuery('/alerts', { ...filter, level })}"${current}>${level ?? 'all'} ${count}</a>`
 }
 
-function handledLink({ handled }: AlertCounts, filter: FilterValues): Html | undefined {
-  if (handled === 0) return undefined
-  return html`<a href="${withQuery('/alerts', { ...filter, mark: 'handled' })}">+ ${formatCount(handled)} handled</a>`
+function handledLink(counts: AlertCounts, filter: FilterValues): Html | undefined {
+  if (counts.handled === 0) return undefined
+  return html`<a href="${withQuery('/alerts', { ...filter, mark: 'handled' })}"${filter.mark === 'handled' ? html` aria-current="true"` : undefined}>${handledText(counts)}</a>`
 }
 
 const KIND = choice('kind', 'Kind', 'every kind', ['limit', 'token', 'poll', 'fleet', 'delivery'])
-const MARK = choice('mark', 'State', 'every state', MARKS)
+const MARK = choice('mark', 'State', 'every state', [...MARKS, 'resolved'])
 
 function filterForm({ level, kind, account, mark }: Omit<AlertQuery, 'after'>): Html {
-  return html`<form action="/alerts" class="search" role="search">
+  const isNarrowed = [kind, account, mark].some((value) => value !== undefined)
+  return filters(
+    isNarrowed,
+    html`<form action="/alerts" class="search" role="search">
 ${hidden('level', level)}
 <label>Account <input name="account" value="${account ?? ''}" placeholder="domain or number" autocomplete="off"></label>
 ${select(KIND, kind)}
 ${select(MARK, mark)}
 <button>Show</button>
-${[kind, account, mark].some((value) => value !== undefined) ? html`<a href="${withQuery('/alerts', { level })}">Show all</a>` : undefined}
-</form>`
+${isNarrowed ? html`<a href="${withQuery('/alerts', { level })}">Show all</a>` : undefined}
+</form>`,
+  )
 }
 
 function pager(filter: FilterValues, after: string | undefined, next: string | undefined): Html | undefined {

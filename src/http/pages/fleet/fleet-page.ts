@@ -1,105 +1,88 @@
-import type { FastifyRequest } from 'fastify'
+import type { Alert, AlertReason } from '../../../alerts/alert.ts'
+import { alertText } from '../../../alerts/alert-title.ts'
 import type { OpenAlert } from '../../../alerts/open-alerts.ts'
 import { seriesName } from '../../../alerts/series-name.ts'
 import { type FleetStatus, readFleet } from '../../../checks/fleet-status.ts'
-import type { FleetVerdict } from '../../../checks/verdict.ts'
-import { attemptsTable } from '../../../operations/deliveries.ts'
+import { type FleetVerdict, handledText, newFleetText } from '../../../checks/verdict.ts'
 import { cleanText } from '../../../text/clean-text.ts'
 import { countOf, formatCount, formatDaysLeft } from '../../../text/format-number.ts'
 import { type Html, html } from '../../../text/html.ts'
-import { type Carried, carriedBy } from '../../../views/deliveries.ts'
+import { readNewest } from '../../../views/alert-log.ts'
 import type { DaemonShape } from '../../../views/shapes/fleet-status.ts'
 import { fullText, noneUpcomingText, readUpcoming, type Upcoming } from '../../../views/upcoming.ts'
 import type { WebDeps } from '../../web-deps.ts'
-import { readSparkline } from '../account/account-series.ts'
-import { htmlOf } from '../list-page.ts'
 import type { OperatorPage } from '../page.ts'
-import { reconnectUrl } from '../parts/alert-links.ts'
-import { accountAlerts } from '../parts/alert-lists.ts'
-import { accountLink, badge, fullness, when } from '../parts/cells.ts'
+import { badge, fullness, nameLink, when } from '../parts/cells.ts'
 import { queueTable } from '../parts/queues.ts'
 import { htmlTable, nothing } from '../parts/tables.ts'
+import { fleetFacts } from './fleet-facts.ts'
 import { needsAction } from './needs-action.ts'
-import { handledLink, tiles } from './tiles.ts'
 
 const REFRESH_SECONDS = 10
 /** Rows of lists that have a page of their own. */
 const FIRST = 3
+/** Transitions that are read of each part of the log: one poll may bring several of an account. */
+const NEWEST = 10
 
-/** All accounts at a glance. */
-export async function showFleet(deps: WebDeps, request: FastifyRequest): Promise<OperatorPage> {
-  const now = deps.clock.now()
-  const [{ status, verdict }, upcoming] = await Promise.all([
+/** All accounts at a glance: how many are fine, what to do, who is next, what changed. */
+export async function showFleet(deps: WebDeps): Promise<OperatorPage> {
+  const [{ status, verdict }, upcoming, newest] = await Promise.all([
     readFleet(deps),
-    readUpcoming(deps, { limit: FIRST }, now),
+    readUpcoming(deps, { limit: FIRST }, deps.clock.now()),
+    readNewest(deps, NEWEST),
   ])
   void deps.directory.warm().catch(() => undefined) // The search reports failures.
-  const first = upcoming.items.map(async (limit): Promise<ShownLimit> => {
-    const level = levelOfLimit(limit, status.alerts.worst)
-    return { limit, level, spark: await readSparkline(deps.history, limit, level, now) }
-  })
-  const alerts = openAlerts(deps, request, status)
-  const carried = await carriedBy(
-    deps,
-    status.deliveries.newest.slice(0, FIRST).map(({ id }) => id),
-  )
-  const page = { status, verdict, upcoming, first: await Promise.all(first), alerts, carried }
-  const body = status.accounts.total === 0 ? firstSteps(deps, page) : fleetPage(page)
-  return { at: '/', title: 'Status', refreshWithoutScript: REFRESH_SECONDS, body, verdict }
+  const isNew = status.accounts.total === 0
+  const body = isNew ? firstSteps(deps, { status, verdict }) : fleetPage({ status, verdict, upcoming, newest })
+  const head = isNew ? undefined : headline(status, verdict)
+  return { at: '/', title: 'Status', refreshWithoutScript: REFRESH_SECONDS, head, body, verdict }
 }
 
-interface ShownLimit {
-  limit: Upcoming['items'][number]
-  level: OpenAlert['level'] | undefined
-  /** How it moved, where that can be read. */
-  spark: Html | undefined
-}
-
-/** The color of a limit's bar: the one that it has among the open alerts. */
-function levelOfLimit(limit: ShownLimit['limit'], alerts: readonly OpenAlert[]): OpenAlert['level'] | undefined {
-  const name = seriesName(limit)
-  return alerts.find(
-    ({ hubId, series }) => hubId === limit.hubId && series !== undefined && seriesName(series) === name,
-  )?.level
+/** The one number: how many accounts need no action. */
+function headline({ accounts, alerts }: FleetStatus, { level }: FleetVerdict): Html {
+  const { total, byState, critical, warning, newFleet } = accounts
+  const all = total - byState.uninstalled
+  const fine = all - critical - warning
+  const unwell = [
+    critical === 0 ? undefined : html`<a href="/accounts">${formatCount(critical)} critical</a>`,
+    warning === 0 ? undefined : html`${formatCount(warning)} with a warning`,
+    alerts.handled === 0 ? undefined : html`<a href="/alerts?mark=handled">${handledText(alerts)}</a>`,
+    newFleet === null ? undefined : html`${newFleetText(newFleet)}`,
+  ].filter((part) => part !== undefined)
+  return html`<div class="verdict ${level === 'ok' ? 'good' : level} headline" data-live="headline" role="status">
+<h1>${fine === all ? 'All ' : `${formatCount(fine)} of `}${countOf(all, 'account')} fine</h1>
+<p>${unwell.map((part, n) => html`${n === 0 ? '' : ', '}${part}`)}</p></div>`
 }
 
 interface FleetPage {
   status: FleetStatus
   verdict: FleetVerdict
   upcoming: Upcoming
-  /** The limits that are reached first. */
-  first: readonly ShownLimit[]
-  /** The list of the open ones. */
-  alerts: Html
-  /** Subjects of the newest deliveries, by their ids. */
-  carried: ReadonlyMap<string, Carried>
+  newest: readonly Alert[]
 }
 
-function fleetPage({ status, verdict, upcoming, first, alerts, carried }: FleetPage): Html {
+function fleetPage({ status, verdict, upcoming, newest }: FleetPage): Html {
   const now = Date.parse(status.at)
-  const { deliveries, queues } = status
   const { total } = status.accounts
-  return html`<div data-live="verdict" role="status">${needsAction(verdict)}</div>
-<form action="/accounts" class="search" role="search"><label>Account <input name="q" size="26" placeholder="domain or number ( / )" autocomplete="off"></label><button>Search</button> <a href="/accounts">${total === 1 ? 'All accounts' : `All ${countOf(total, 'account')}`}</a></form>
+  return html`<div data-live="verdict">${needsAction(verdict)}</div>
+<form action="/accounts" class="search" role="search"><label><span class="unseen">Account</span><input name="q" size="26" placeholder="domain or number ( / )" autocomplete="off"></label><button>Search</button> <a href="/accounts">${total === 1 ? 'All accounts' : `All ${countOf(total, 'account')}`}</a> <a href="/alerts">All alerts</a></form>
 <div data-live="fleet">
-${tiles(status, now)}
-<h2>Open alerts</h2>
-${alerts}
-<h2>Upcoming <a href="/upcoming">${upcoming.accounts > first.length ? `All ${formatCount(upcoming.accounts)} accounts` : 'More'}</a></h2>
-${first.length === 0 ? nothing(noneUpcomingText(upcoming)) : upcomingTable(first)}
-${upcoming.full.accounts === 0 ? undefined : html`<p><a href="/accounts?sort=nearest">${fullText(upcoming.full.accounts)}</a></p>`}
-<h2>Deliveries</h2>
-${deliveries.newest.length === 0 ? nothing('Nothing has been sent yet.') : htmlOf('Newest attempts to deliver', attemptsTable(deliveries.newest.slice(0, FIRST), carried))}
+<h2>Next to reach a limit <a href="/upcoming">More</a></h2>
+${upcomingPart(upcoming, status.alerts.worst)}
+<h2>What changed <a href="/changes">More</a></h2>
+${changedPart(newest, now)}
+${fleetFacts(status, now)}
+<details><summary>Daemons and queues</summary>
 <div class="beside">
-<section><h2>Queues</h2>
-${queueTable(queues, now)}</section>
 ${daemonPart(status, now)}
-</div>
+<section><h2>Queues</h2>
+${queueTable(status.queues, now)}</section>
+</div></details>
 </div>`
 }
 
 /** Steps that are left in an installation without accounts, instead of empty lists. */
-function firstSteps({ receivers, explain }: WebDeps, { status, verdict }: FleetPage): Html {
+function firstSteps({ receivers, explain }: WebDeps, { status, verdict }: Pick<FleetPage, 'status' | 'verdict'>): Html {
   const now = Date.parse(status.at)
   const proven = status.deliveries.receivers.filter(({ lastDeliveredAt }) => lastDeliveredAt !== null)
   const rules = explain.rules.filter(({ off }) => off !== true)
@@ -133,19 +116,6 @@ function daemonPart({ daemons }: FleetStatus, now: number): Html {
 ${daemons.length === 0 ? nothing('No daemon runs.') : daemonTable(daemons, now)}</section>`
 }
 
-function openAlerts(deps: WebDeps, request: FastifyRequest, { at, alerts }: FleetStatus): Html {
-  const { mayWrite } = request
-  const { critical, warning, handled, accounts } = alerts
-  const shown = accounts.reduce((sum, one) => sum + one.critical + one.warning, 0)
-  const more = critical + warning - shown
-  const known = handled > 0 ? html`<p>${handledLink(handled)}</p>` : undefined
-  if (accounts.length === 0)
-    return html`${nothing(handled === 0 ? 'No alert is open.' : 'Nothing is left to handle.')}${known}`
-  const reconnect = mayWrite ? (hubId: number) => reconnectUrl(deps, hubId, request) : undefined
-  return html`${accountAlerts(accounts, Date.parse(at), { mayWrite, reconnect })}
-${more > 0 ? html`<p><a href="/alerts?mark=active">${countOf(more, 'more alert')}</a></p>` : undefined}${known}`
-}
-
 /** Running daemons; one that fell silent is shown for a day. */
 function daemonTable(daemons: readonly DaemonShape[], now: number): Html {
   return htmlTable(
@@ -161,17 +131,47 @@ function daemonTable(daemons: readonly DaemonShape[], now: number): Html {
   )
 }
 
-/** The accounts that reach a limit next, each with that limit. */
-function upcomingTable(limits: readonly ShownLimit[]): Html {
-  return htmlTable(
-    'Upcoming limits',
-    ['Account', 'What', 'Last 7 days', 'Used', 'Days left'],
-    limits.map(({ limit, level, spark }) => [
-      accountLink(limit),
-      seriesName(limit),
-      spark ?? '',
-      fullness(limit, level),
-      formatDaysLeft(limit.daysLeft, limit),
-    ]),
-  )
+/** Accounts that have reached a limit, and those that reach one next, each with that limit. */
+function upcomingPart(upcoming: Upcoming, alerts: readonly OpenAlert[]): Html {
+  const { full, items } = upcoming
+  const levelOf = ({ hubId, ...limit }: { hubId: number } & Parameters<typeof seriesName>[0]) =>
+    alerts.find(
+      (alert) => alert.hubId === hubId && alert.series !== undefined && seriesName(alert.series) === seriesName(limit),
+    )?.level
+  const row = (limit: (typeof full.items)[number], left: string) => [
+    nameLink(limit),
+    seriesName(limit),
+    fullness(limit, levelOf(limit)),
+    left,
+  ]
+  const rows = [
+    ...items.map((limit) => row(limit, formatDaysLeft(limit.daysLeft, limit))),
+    ...full.items.map((limit) => row(limit, 'limit reached')),
+  ].slice(0, FIRST)
+  return html`${rows.length === 0 ? undefined : htmlTable('Upcoming limits', ['Account', 'Limit', 'Used', 'Days left'], rows)}
+<p class="soft">${full.accounts === 0 ? undefined : html`<a href="/accounts?sort=nearest">${fullText(full.accounts)}</a>. `}${items.length === 0 ? noneUpcomingText(upcoming) : undefined}</p>`
+}
+
+const CHANGES: Partial<Record<AlertReason, string>> = {
+  entered: 'New',
+  escalated: 'Worse',
+  worse: 'Worse',
+  eased: 'Better',
+  recovered: 'Resolved',
+}
+
+/** The newest change of each account that changed last. */
+function changedPart(newest: readonly Alert[], now: number): Html {
+  const changes = newest.filter(({ kind, reason }) => kind !== 'test' && CHANGES[reason] !== undefined)
+  const byAccount = [...Map.groupBy(changes, ({ account }) => account?.hubId ?? null)].slice(0, FIRST)
+  if (byAccount.length === 0) return nothing('No alert has changed yet.')
+  const lines = byAccount.map(([hubId, [alert, ...others]]) => {
+    const { measuredAt, account, status, level, reason } = alert as Alert
+    const name = CHANGES[reason] ?? ''
+    const look = status === 'resolved' ? badge('good', name) : badge(level, `${name}: ${level}`)
+    const more =
+      others.length === 0 ? undefined : html` <span class="soft">and ${formatCount(others.length)} more</span>`
+    return html`<li class="${status === 'resolved' ? 'good' : level}"><span>${nameLink({ hubId, hubDomain: account?.hubDomain ?? '' })} ${look} ${alertText(alert as Alert)}${more}</span> ${when(measuredAt, now)}</li>`
+  })
+  return html`<ul class="lines">${lines}</ul>`
 }

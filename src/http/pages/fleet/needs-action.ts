@@ -4,9 +4,9 @@ import type { FleetVerdict } from '../../../checks/verdict.ts'
 import { formatCount } from '../../../text/format-number.ts'
 import { type Html, html } from '../../../text/html.ts'
 
-const MOST = 7
+const MOST = 6
 
-/** Troubles that need action, the worst consequence first: seven lines, the others folded. Nothing where there are none. */
+/** Troubles that need action, the worst consequence first: six lines, the others folded. Nothing where there are none. */
 export function needsAction({ troubles }: FleetVerdict): Html | undefined {
   if (troubles.length === 0) return undefined
   const shown = troubles.length > MOST ? troubles.slice(0, MOST - 1) : troubles

@@ -8,16 +8,14 @@ import { accountText, alertCountsText, worstText } from '../../../views/alert-te
 import type { AccountAlertsShape } from '../../../views/shapes/alert.ts'
 import { worstAlert } from '../../../views/silenced.ts'
 import { alertPath, matchersFor, newSilencePath } from './alert-links.ts'
-import { fullness, levelBadge, NONE, when } from './cells.ts'
+import { fullness, levelBadge, NONE, nameLink, when } from './cells.ts'
 import { htmlTable } from './tables.ts'
 
+/** For readers who may change something. */
 interface AlertListMore {
-  /** The reader may acknowledge and silence. */
   mayWrite: boolean
-  /** Accounts and alerts can be chosen, for the form around them. */
-  choose?: boolean
-  /** The signed link of an account, where that must be reconnected and the reader may send it. */
-  reconnect?: ((hubId: number) => string) | undefined
+  /** The signed link of an account, where that must be reconnected. */
+  reconnect: (hubId: number) => string
 }
 
 /** Open alerts, a line for each account, the one with the worst alert first; a line opens to its alerts. */
@@ -26,30 +24,26 @@ export function accountAlerts(accounts: readonly AccountAlertsShape[], now: numb
 ${accounts.filter(({ alerts }) => alerts.length > 0).map((account) => lineOf(account, now, more))}</ul>`
 }
 
-function lineOf(
-  account: AccountAlertsShape,
-  now: number,
-  { mayWrite, choose = false, reconnect }: AlertListMore,
-): Html {
+function lineOf(account: AccountAlertsShape, now: number, { mayWrite, reconnect }: AlertListMore): Html {
   const { hubId, alerts } = account
   const worst = worstAlert(alerts) as OpenAlert
   const name = accountText(account)
-  const of = html`<span class="unseen"> ${name}</span>`
   const more = account.critical + account.warning + account.handled - alerts.length
+  const link =
+    mayWrite && hubId !== null && alerts.some(wantsReconnect) ? copiedLink(hubId, reconnect(hubId), name) : undefined
   return html`<li id="account-${hubId ?? 0}" class="${account.critical + account.warning === 0 ? 'handled' : worst.level}">
-${choose ? html`<label><input type="checkbox" name="account" value="${hubId ?? 0}"><span class="unseen">All alerts of ${name}</span></label>${alerts.map((alert) => html`<input type="hidden" name="shown" value="${asSeen(alert)}">`)}` : undefined}
-<details><summary><b>${name}</b>: ${alertCountsText(account)}; <span class="soft">worst: ${worstText(worst)}, ${when(worst.since, now)}</span>${quietText(alerts, more)}</summary>
-${alertTable(alerts, now, { mayWrite, choose })}
-${more > 0 ? html`<p><a href="${hubId === null ? '/alerts' : `/accounts/${hubId}#alerts`}">${countOf(more, 'more alert')}</a></p>` : undefined}
+${mayWrite ? html`<label><input type="checkbox" name="account" value="${hubId ?? 0}"><span class="unseen">All alerts of ${name}</span></label>${alerts.map((alert) => html`<input type="hidden" name="shown" value="${asSeen(alert)}">`)}` : undefined}
+<details><summary>${nameLink(account)} <span>${alertCountsText(account)}</span> <span class="soft" title="${worstText(worst)}">${worstText(worst)}${quietText(alerts, more)}</span> ${when(worst.since, now)}</summary>
+${alertTable(alerts, now, { mayWrite, choose: mayWrite })}
+<p class="row">${more > 0 ? html`<a href="${hubId === null ? '/alerts' : `/accounts/${hubId}#alerts`}">${countOf(more, 'more alert')}</a>` : undefined}${mayWrite && hubId !== null ? html`<a href="${newSilencePath([{ name: 'account', value: String(hubId) }])}">Silence all of ${name}</a>` : undefined}</p>
 </details>
-<span class="row">${reconnect === undefined || hubId === null || !alerts.some(wantsReconnect) ? undefined : copiedLink(hubId, reconnect(hubId), name)}${hubId === null ? undefined : html`<a href="/accounts/${hubId}">Open${of}</a>`}${mayWrite && hubId !== null ? html`<a href="${newSilencePath([{ name: 'account', value: String(hubId) }])}">Silence${of}</a>` : undefined}</span>
-</li>
+${link}</li>
 `
 }
 
 function copiedLink(hubId: number, url: string, name: string): Html {
   const id = `reconnect-${hubId}`
-  return html`<a id="${id}" href="${url}">Reconnect link<span class="unseen"> of ${name}</span></a><button type="button" class="small" data-copy="${id}">Copy<span class="unseen"> reconnect link of ${name}</span></button>`
+  return html`<span class="row"><a id="${id}" href="${url}">Reconnect link<span class="unseen"> of ${name}</span></a><button type="button" class="small" data-copy="${id}">Copy<span class="unseen"> reconnect link of ${name}</span></button></span>`
 }
 
 /** An alert as the reader of a page sees it: its account, its id, its level. */
@@ -75,7 +69,7 @@ function quietText(alerts: readonly OpenAlert[], more: number): string {
 export function alertTable(
   alerts: readonly OpenAlert[],
   now: number,
-  { mayWrite, choose = false }: AlertListMore,
+  { mayWrite, choose = false }: { mayWrite: boolean; choose?: boolean },
 ): Html {
   const anySilenced = alerts.some(({ silencedBy }) => silencedBy !== undefined)
   const anyAcknowledged = alerts.some(({ acknowledged }) => acknowledged !== undefined)

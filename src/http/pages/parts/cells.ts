@@ -54,6 +54,13 @@ export function accountTitle({ hubId, hubDomain }: { hubId: number; hubDomain: s
   return cleanText(hubDomain, 120) || `Account ${hubId}`
 }
 
+/** The same in a list that has a line for each: never broken, and whole on pointing at it. */
+export function nameLink({ hubId, hubDomain = '' }: Parameters<typeof accountText>[0]): Html {
+  if (hubId === null) return html`<b class="name">All accounts</b>`
+  const name = accountText({ hubId, hubDomain })
+  return html`<a class="name" href="/accounts/${hubId}" title="${name} (${hubId})">${name}</a>`
+}
+
 /** An account on the way to its page: its domain, and its number beside it. */
 export function accountLink({ hubId, hubDomain = '' }: Parameters<typeof accountText>[0]): Html {
   if (hubId === null) return html`all accounts`

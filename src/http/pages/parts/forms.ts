@@ -25,6 +25,12 @@ export function select({ name, label, of }: Choice, chosen: string | undefined):
   return html`<label>${label} <select name="${name}">${options}</select></label>`
 }
 
+/** A form that narrows a list: on a phone it is folded, unless it does. */
+export function filters(isNarrowed: boolean, form: Html): Html {
+  return html`<details class="filters"${isNarrowed ? html` open` : undefined}><summary>Search and filter</summary>
+${form}</details>`
+}
+
 /** A value that a form carries along; nothing where there is none. */
 export function hidden(name: string, value = ''): Html {
   return value === '' ? html`` : html`<input type="hidden" name="${name}" value="${value}">`
