@@ -51,7 +51,7 @@ export function judgeClock({ date, age }: HttpResponse['headers'], now: number):
   const fix = 'let this machine keep its time: timedatectl set-ntp true'
   if (Math.abs(skewMs) <= SKEW_WARN_MS)
     return ok('clock', `agrees with the provider's within ${Math.max(1, seconds)} s`)
-  const detail = `${seconds} s ${skewMs > 0 ? 'ahead of' : 'behind'} the provider's: tokens expire sooner or later than planned`
+  const detail = `${seconds} s ${skewMs > 0 ? 'ahead of' : 'behind'} the provider's: lines of the log show another time, and so does a private Redis`
   return Math.abs(skewMs) > SKEW_FAIL_MS ? fail('clock', detail, fix) : warn('clock', detail, fix)
 }
 

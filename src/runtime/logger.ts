@@ -75,6 +75,7 @@ export function createLogger(settings: LogSettings, destination?: DestinationStr
     {
       level: settings.level,
       base: null,
+      // By this machine's own clock, not by that of Redis: beside the lines of its other programs they are in order.
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
       serializers: { err: (error: unknown) => describeError(error) },

@@ -155,7 +155,7 @@ describe('the verdict on the fleet is as bad as the worst of its facts', () => {
       'the clock is wrong',
       alerts(1, 0, 0, [fleetAlert('clock')]),
       {},
-      "Critical: All accounts: This machine's clock is wrong",
+      'Critical: All accounts: The clock of Redis is wrong',
     ],
     [
       'polls are not done',

@@ -182,8 +182,8 @@ test('an alert about the whole fleet is listed without an account', async () => 
   await store.sadd(keys.partition(0).alerting, NO_ACCOUNT)
   try {
     const { out } = await command('alerts', 'list')
-    expect(out).toMatch(/^critical +all accounts +this machine's clock is wrong +[0-9]+ days/m)
-    expect((await command('status')).out).toMatch(/^critical +all accounts +this machine's clock is wrong/m)
+    expect(out).toMatch(/^critical +all accounts +the clock of Redis is wrong +[0-9]+ days/m)
+    expect((await command('status')).out).toMatch(/^critical +all accounts +the clock of Redis is wrong/m)
     const [alert] = JSON.parse((await command('alerts', 'list', '--json')).out)
     expect(alert).toMatchObject({ kind: 'fleet', hubId: null, field: 'clock' })
     expect(alert).not.toHaveProperty('hubDomain')

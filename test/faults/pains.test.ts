@@ -3,10 +3,10 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { plimsoll } from '../support/command.ts'
-import { type Daemon, startDaemon } from '../support/daemon.ts'
-import { connectAccount, connectAll, eventually, getJson, hubIdsOf, journalOf } from '../support/fleet.ts'
+import type { Daemon } from '../support/daemon.ts'
+import { connectAccount, connectAll, eventually, getJson, hubIdsOf } from '../support/fleet.ts'
 import { at, handOut, type JournalEntry, lookInto } from '../support/look-into.ts'
-import { openScene, pauses, type Scene, sceneFor } from '../support/scene.ts'
+import { openScene, type Scene } from '../support/scene.ts'
 
 /*
  * What users of OAuth tokens suffer from, each pain by its name; what another file shows is only named here, and those of a whole fleet are in
@@ -23,7 +23,7 @@ import { openScene, pauses, type Scene, sceneFor } from '../support/scene.ts'
  * | an uninstall on the provider's side goes unnoticed | below, with the dead grants; jobs/refresh-tokens.test.ts, 'is uninstalled by the first daily probe after the time that the config gives it' |
  * | a mass failure is mistaken for mass uninstall | below; fleet-trouble.test.ts, 'a wrong client secret is one alert and a trickle of requests' |
  * | a token expires during a run | below |
- * | a clock is wrong | below |
+ * | a clock is wrong | wrong-clock.test.ts, 'three daemons with clocks that are hours apart refresh each account once in its time' |
  * | a 401 that leads to no refresh, or to a loop of them | below |
  * | a lifetime that is hard-coded | below, twice: the provider changes it; the provider gives less than it said |
  * | tokens that are longer than the column | below: every token of two of the scenes has 2,000 characters |
@@ -173,37 +173,6 @@ describe('one account in trouble, two daemons, lives of 10 seconds, tokens of 2,
       ])
     },
   )
-
-  test.concurrent('clocks that are ten minutes ahead and behind: tokens are refreshed in time all the same, and it is told', async (context) => {
-    const lifeMs = 30_000
-    const scene = await sceneFor(context, { accounts: 10, tokenLifetimeMs: lifeMs })
-    const { accountOf, refreshedSince, told } = lookInto(() => scene)
-    const accounts = await hubIdsOf(scene.sandbox.url)
-    const wrong: Daemon[] = []
-    try {
-      for (const [n, minutes] of [10, -10].entries()) {
-        // An installation of its own each: it is the provider's clock that they disagree with.
-        const redis = { url: scene.redis.url, prefix: `clock${n}` }
-        const daemon = await startDaemon(await scene.configFile({ redis }), { NODE_OPTIONS: wrongBy(minutes) })
-        wrong.push(daemon)
-        await connectAll(daemon.url, accounts.slice(n * 5, n * 5 + 5))
-      }
-      await refreshedSince(accounts, Date.now(), 2)
-      const journal = await journalOf(scene.sandbox.url)
-      expect(pauses(journal, Date.now()).shortest).toBeGreaterThan(lifeMs * 0.25)
-      for (const [n, daemon] of wrong.entries()) {
-        const { expiresAt, nextRefreshAt } = (await accountOf(daemon, accounts[n * 5] ?? 0)).token
-        expect(Date.parse(expiresAt) - Date.parse(nextRefreshAt)).toBeGreaterThan(lifeMs * 0.2)
-      }
-      expect(journal.filter(({ status }) => status >= 400)).toEqual([])
-      await eventually('both alerts', async () => {
-        const messages = (await told()).filter(({ kind }) => kind === 'fleet').map(({ message }) => message ?? '')
-        return ['ahead of', 'behind'].every((which) => messages.some((message) => message.includes(`10 min ${which}`)))
-      })
-    } finally {
-      await Promise.all(wrong.map((daemon) => daemon.stop()))
-    }
-  })
 })
 
 describe('calls for data, lives of a minute, tokens of 2,000 characters', () => {
@@ -391,13 +360,3 @@ describe('calls for data, lives of a minute, tokens of 2,000 characters', () => 
     expect(await accountOf(daemon, hubId)).toMatchObject({ state: 'active', token: before.token })
   })
 })
-
-/** Options for a node of which every clock of the calendar is wrong. */
-function wrongBy(minutes: number): string {
-  const code = `const Right = Date, off = ${minutes * 60_000}
-    globalThis.Date = class extends Right {
-      constructor(...given) { given.length === 0 ? super(Right.now() + off) : super(...given) }
-      static now() { return Right.now() + off }
-    }`
-  return `--import=data:text/javascript,${encodeURIComponent(code)}`
-}

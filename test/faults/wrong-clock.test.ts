@@ -62,12 +62,9 @@ test.concurrent.for(CASES)(
 
     const journal = await journalOf(scene.sandbox.url)
     expect(journal.filter(({ status, endpoint }) => status >= 400 && endpoint !== 'delete')).toEqual([])
-    expect(
-      pauses(
-        journal.filter(({ hubId }) => hubId !== leaving),
-        Date.now(),
-      ).longest,
-    ).toBeLessThan(LIFE_MS)
+    const ofStaying = journal.filter(({ hubId }) => hubId !== leaving)
+    // After a kill it depends on how soon the next daemon starts, too.
+    if (ends === 'is set right') expect(pauses(ofStaying, Date.now()).longest).toBeLessThan(LIFE_MS)
     expect(await look.statesOf(daemon)).toEqual({ active: staying.length, uninstalled: 1 })
   },
 )

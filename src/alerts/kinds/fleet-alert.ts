@@ -76,7 +76,7 @@ export function endpointAnnouncer(
       writes.push(announce({ ...ofEndpoint, is: 'over', message: 'Tokens of all accounts are refreshed again.' }))
     if (isAhead) writes.push(announce({ ...ofClock, is: 'firing', message: describeSkew(skewMs) }))
     if (isRight)
-      writes.push(announce({ ...ofClock, is: 'over', message: "This machine's clock agrees with HubSpot's again." }))
+      writes.push(announce({ ...ofClock, is: 'over', message: "The clock of Redis agrees with HubSpot's again." }))
     return writes.reduce(bothWrites, NO_ALERT_WRITES)
   }
 }
@@ -124,8 +124,8 @@ function describeTrouble(cause: Cause, { fleet, breaker }: EndpointState, expire
 function describeSkew(skewMs: number): string {
   const which = skewMs > 0 ? 'behind' : 'ahead of'
   return (
-    `This machine's clock is ${formatSpan(Math.abs(skewMs))} ${which} HubSpot's. Tokens seem to live longer or shorter ` +
-    'than they do. Set the clock (NTP).'
+    `The clock of Redis is ${formatSpan(Math.abs(skewMs))} ${which} HubSpot's. Plimsoll goes by it: moments that are shown, ` +
+    'quiet hours and digests are off by as much. Set the clock of its machine (NTP).'
   )
 }
 

@@ -14,7 +14,7 @@ import { startRoughProvider } from './rough-provider.ts'
 
 describe('the clock jumps', () => {
   const HOUR_MS = 3_600_000
-  const RULE = 'each account is refreshed twice more at most, none is late; alerts come in time, and none comes twice'
+  const RULE = 'no account is refreshed more often, none is late; alerts come in time, and none comes twice'
 
   test.concurrent(`the clock jumps an hour forward, and is set right: ${RULE}`, (context) => jump(context, HOUR_MS))
 
@@ -55,14 +55,11 @@ describe('the clock jumps', () => {
       const refreshes = journal.filter(
         (entry) => entry.hubId === one && entry.endpoint === 'token' && at(entry) > since,
       )
-      expect(refreshes.length).toBeLessThanOrEqual(regular + 2)
+      expect(refreshes.length).toBeLessThanOrEqual(regular + 1)
     }
     expect(pauses(journal, Date.now()).longest).toBeLessThan(LIFE_MS)
     expect(await fleet.statesOf(daemon)).toEqual({ active: hubIds.length })
-    const ofTheClock = async () =>
-      (await fleet.told()).filter(({ kind }) => kind === 'fleet').map(({ reason }) => reason)
-    await eventually('the end of the alert', async () => (await ofTheClock()).length > 1)
-    expect(await ofTheClock()).toEqual(['entered', 'recovered'])
+    expect((await fleet.told()).filter(({ kind }) => kind === 'fleet')).toEqual([])
   }
 
   async function fleetWithClock(context: TestContext) {
