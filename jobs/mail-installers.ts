@@ -1,11 +1,11 @@
-import { randomBytes } from 'node:crypto'
 import type { Account } from '../src/accounts/account.ts'
 import { installerOf } from '../src/accounts/contact.ts'
-import type { Alert, Message } from '../src/alerts/alert.ts'
+import type { Alert } from '../src/alerts/alert.ts'
 import { currentAcknowledgement, readableState, TOKEN_FIELD, transitionOf } from '../src/alerts/alert-state.ts'
 import { receiversOf } from '../src/alerts/route.ts'
 import { type Circumstances, readCircumstances } from '../src/alerts/sending/hold.ts'
 import { silenceOf } from '../src/alerts/silence.ts'
+import { planReconnectMail } from '../src/delivery/reconnect-mail.ts'
 import { unlessOfOtherType } from '../src/redis/other-type.ts'
 import { reconnectMailEvery } from '../src/tokens/ask-to-reconnect.ts'
 import type { JobDeps } from './job-deps.ts'
@@ -20,12 +20,10 @@ interface DueMail {
   hubId: number
   since: number
   isSentAlert: boolean
-  alert: Alert
+  alert: Alert & { account: object }
 }
 
 const PAGE = 500
-/** Longer than the longest time between two. */
-const REMEMBERED_MS = 14 * 86_400_000
 
 /**
  * Mails the link that connects an account again to its contact, or to the installer of the app, where the config wants that. What
@@ -74,7 +72,8 @@ async function readDueMail(
   const state = stored === null ? undefined : readableState(stored)
   if (state?.level !== 'critical' || currentAcknowledgement(state, now) !== undefined) return undefined
   const sent = { level: state.level, reason: 'repeat' as const, at: now, url: '' }
-  const { url: _, ...alert } = transitionOf({ hubId, hubDomain }, TOKEN_FIELD, state, sent)
+  const named = { hubId, hubDomain }
+  const alert = { ...transitionOf(named, TOKEN_FIELD, state, sent), account: named }
   if (silenceOf(silences, alert, now) !== undefined) return undefined
   const receivers = receiversOf(sending.routes, alert, contact !== null)
   const isSentAlert = receivers.some((receiver) => sending.group.contacts?.includes(receiver))
@@ -84,31 +83,11 @@ async function readDueMail(
 async function mail(
   { store, keys, queues, log }: InstallersWork,
   { hubId, alert }: DueMail,
-  { receiver, everyMs }: { receiver: string; everyMs: number },
+  how: { receiver: string; everyMs: number },
   now: number,
 ): Promise<void> {
-  const message: Message = {
-    type: 'account.reconnect',
-    timestamp: new Date(now).toISOString(),
-    data: { groupKey: `account=${hubId}`, truncated: 0, alerts: [alert] },
-  }
-  const { reconnectMail, deliveriesDue, delivery } = keys.delivery
-  const id = `msg_${randomBytes(12).toString('hex')}`
-  const planned = await store.planReconnectMail(
-    reconnectMail(hubId),
-    deliveriesDue,
-    delivery(id),
-    now,
-    everyMs,
-    id,
-    receiver,
-    JSON.stringify(message),
-    REMEMBERED_MS,
-  )
-  if (planned !== 'planned') return
-  log.info(
-    { code: 'installer.asked', hubId, delivery: id },
-    'the customer is asked by mail to connect the account again',
-  )
+  const delivery = await planReconnectMail({ store, keys }, alert, how, now)
+  if (delivery === undefined) return
+  log.info({ code: 'installer.asked', hubId, delivery }, 'the customer is asked by mail to connect the account again')
   await queues.wake('alerts', now)
 }

@@ -10,11 +10,15 @@ import { ADMIN_TOKEN, connectAll, eventually, freePort, getJson, hubIdsOf, send 
 
 /**
  * `npm run screenshots -- FOLDER`: a daemon and a sandbox with a fleet in every state, then each page in each look as a
- * picture in FOLDER, with its height. `--readme` also makes the picture in the README anew.
+ * picture in FOLDER, with its height. `--only=status,account` takes these alone. `--readme` also makes the picture in the README anew.
  */
 const README_PICTURE = new URL('../config/guide/status-page.png', import.meta.url).pathname
 const args = process.argv.slice(2)
 const folder = args.find((arg) => !arg.startsWith('--')) ?? 'screenshots'
+const only = args
+  .find((arg) => arg.startsWith('--only='))
+  ?.slice(7)
+  .split(',')
 /** So that charts have a line, not a point. */
 const RISES = 12
 /** What is waited for ends as soon as it is there: on a busy machine that takes minutes. */
@@ -67,6 +71,8 @@ const settings = {
     { on: 'associations.fullest', warning: { percent: 90 }, critical: { percent: 100 } },
   ],
   alerts: { firstRun: 'digest', group: { wait: '2s', interval: '10s' } },
+  http: { brand: { name: 'Example App' } },
+  receivers: { customers: { type: 'email', smtp: sandbox.smtpUrl, from: 'app@example.com', to: 'account' } },
 }
 const port = await freePort()
 const daemon = await startDaemon(
@@ -104,6 +110,7 @@ async function putInEveryState(fleet: Fleet): Promise<void> {
   await rise(fleet, 0)
   await connectAll(url, hubIds)
   const fault = (of: object) => send(`${sandboxUrl}/sandbox/faults`, 'POST', of)
+  await send(`${url}/api/v1/accounts/${idOf(DEAD)}/contact`, 'PUT', { contact: 'ada@umber-and-oak.example.com' })
   await send(`${sandboxUrl}/sandbox/accounts/${idOf(DEAD)}`, 'DELETE')
   await fault({ endpoint: 'token', hubId: idOf(NO_REFRESH), status: 500 })
   await fault({ endpoint: 'associations', hubId: idOf(NO_POLL), status: 502 })
@@ -215,7 +222,10 @@ function pairReport(n: number, step: number) {
 /** Every page, by a name for its picture. */
 async function pathsOf({ url, hubIds }: Fleet): Promise<Record<string, string>> {
   const account = (n: number) => `/accounts/${hubIds[n]}`
-  const { items } = await getJson<{ items: { id: string }[] }>(`${url}/api/v1/alerts?limit=1`)
+  const firstAlert = async (query: string) => {
+    const { items } = await getJson<{ items: { id: string }[] }>(`${url}/api/v1/alerts?limit=1&${query}`)
+    return `/alerts/${items[0]?.id}`
+  }
   return {
     status: '/',
     upcoming: '/upcoming',
@@ -233,10 +243,12 @@ async function pathsOf({ url, hubIds }: Fleet): Promise<Record<string, string>> 
     alerts: '/alerts',
     'alerts critical': '/alerts?level=critical',
     'alerts none': '/alerts?account=nothing',
-    alert: `/alerts/${items[0]?.id}`,
+    alert: await firstAlert(`account=${hubIds[DEAD]}`),
+    'alert of a limit': await firstAlert('kind=limit&level=critical'),
     silence: `/silences/new?name=account&value=${hubIds[1]}&name=level&value=critical`,
     changes: '/changes',
     deliveries: '/deliveries',
+    rules: '/rules',
     'sign in': '/sign-in',
     'install refused': '/oauth/callback?error=access_denied',
     'install forged': '/oauth/callback?code=c&state=forged',
@@ -247,7 +259,7 @@ async function pathsOf({ url, hubIds }: Fleet): Promise<Record<string, string>> 
 /** The whole of each page; its height is what a reader scrolls through. */
 async function take(browser: BrowserPages, paths: Record<string, string>): Promise<void> {
   mkdirSync(folder, { recursive: true })
-  for (const [name, path] of Object.entries(paths)) {
+  for (const [name, path] of Object.entries(paths).filter(([one]) => only?.includes(one) ?? true)) {
     for (const look of LOOKS) await takeOne(browser, name, path, look)
   }
 }

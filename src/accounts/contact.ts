@@ -10,7 +10,7 @@ export function changeContact({ store, keys }: OfStore, hubId: number, address: 
   return store.changeContact(keys.own(hubId), address ?? '')
 }
 
-type Addressed = Pick<Account, 'state' | 'contact' | 'user'>
+type Addressed = Pick<Account, 'state' | 'contact' | 'user' | 'pollBlocked'>
 
 /**
  * Addressee of a message about an account as it is now; one that asks to connect it again also reaches the installer of
@@ -19,7 +19,8 @@ type Addressed = Pick<Account, 'state' | 'contact' | 'user'>
 export function addresseeFor(account: Addressed | undefined, isToReconnect: boolean) {
   const none = (why: string) => ({ is: 'none', why }) as const
   if (account === undefined) return none('its account is forgotten')
-  if (isToReconnect && account.state !== 'reauthorize') return none('its account need not be connected again any more')
+  if (isToReconnect && account.state !== 'reauthorize' && account.pollBlocked === null)
+    return none('its account need not be connected again any more')
   const address = account.contact ?? (isToReconnect ? installerOf(account) : undefined)
   return address === undefined ? none('its account has no contact any more') : ({ is: 'found', address } as const)
 }

@@ -82,6 +82,15 @@ export function installerMails({ tokens, receivers }: Config): { receiver: strin
   return receiver === undefined ? undefined : { receiver }
 }
 
+/** The receiver by which operators ask a customer to connect again; else why there is none. */
+export function customerMails({ http, receivers }: Config): { receiver: string } | { none: string } {
+  const receiver = Object.keys(receivers).find((name) => sendsToContacts(receivers[name]))
+  if (receiver === undefined) return { none: 'the config has no receiver of type email with to: account' }
+  if (http.brand.name === undefined)
+    return { none: 'http.brand.name is not set: customers must know who writes to them' }
+  return { receiver }
+}
+
 /** True where a receiver sends to the contact of each account. */
 function sendsToContacts(settings: Config['receivers'][string] | undefined): boolean {
   return settings?.type === 'email' && settings.to === 'account'

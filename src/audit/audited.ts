@@ -48,6 +48,11 @@ export const AUDITED = {
   'account.refreshed': { part: 'runs', did: 'refreshed the tokens of an account', code: 'account.refreshed' },
   'token.served': { part: 'tokens', did: 'got an access token' },
   'reconnect-link.made': { part: 'links', did: 'was shown a reconnect link', code: 'reconnect-link.made' },
+  'reconnect-link.mailed': {
+    part: 'changes',
+    did: 'mailed a reconnect link to a customer',
+    code: 'reconnect-link.mailed',
+  },
   'sign-in.done': { part: 'sign-ins', did: 'signed in', code: 'http.signed-in' },
   'sign-in.ended': { part: 'sign-ins', did: 'signed out', code: 'http.signed-out' },
   'sign-in.refused': { part: 'refused', did: 'was refused' },

@@ -38,6 +38,9 @@ function factsOf(account: AccountDetailsShape): Fact[] {
     ['because', account.nextPollBecause ?? ''],
     ['API calls', bucketText(account) ?? ''],
     ['scopes', scopes.join(' ')],
+    ...account.notified.map(({ level, about, receivers }): Fact => {
+      return [`${level} to`, `${receivers.join(', ') || 'no receiver'} (${about.join(', ')})`]
+    }),
   ]
 }
 

@@ -17,6 +17,7 @@ import {
   ListedAccountShape,
   PolledShape,
   ReconnectLinkShape,
+  ReconnectMailShape,
   RefreshedShape,
   UninstallShape,
 } from '../views/shapes/account.ts'
@@ -402,7 +403,12 @@ export const createReconnectLink = operation({
   output: ReconnectLinkShape,
   problems: [404],
   example: EXAMPLE,
-  command: { name: 'accounts reconnect-link', args: '<hubId>', examples: ['acme.example.com'] },
+  command: {
+    name: 'accounts reconnect-link',
+    args: '<hubId>',
+    examples: ['acme.example.com', 'acme.example.com --send'],
+    flags: { send: { id: 'mailReconnectLink', description: 'mail it to the customer' } },
+  },
   run: async ({ actions, registry }, { input: { hubId }, who }) => {
     if ((await registry.get(hubId)) === undefined) throw noAccount(hubId)
     const { url, expiresAt, noted } = actions.reconnectLink(hubId, who)
@@ -411,4 +417,23 @@ export const createReconnectLink = operation({
   },
   table: ({ url }) => [url],
   notes: ({ hubId, expiresAt }) => [`it connects account ${hubId} and no other, until ${formatTime(expiresAt)}`],
+})
+
+export const mailReconnectLink = operation({
+  id: 'mailReconnectLink',
+  method: 'POST',
+  path: '/accounts/{hubId}/reconnect-link/mail',
+  summary: 'mail the customer the link that connects this account again',
+  description:
+    'To the contact of the account, or to who installed the app; it is delivered as every message is. It needs a receiver of type email with `to: account`, and `http.brand.name`.',
+  input: OF_ACCOUNT,
+  output: ReconnectMailShape,
+  problems: [404, 409],
+  run: async ({ actions }, { input: { hubId }, who }): Promise<ReconnectMailShape> => {
+    const outcome = await actions.mailReconnectLink(hubId, who)
+    if (outcome.is === 'planned') return { hubId, to: outcome.to }
+    if (outcome.is === 'unknown') throw noAccount(hubId)
+    throw new Refusal('conflict', `no link was mailed to the customer of account ${hubId}: ${outcome.why}`)
+  },
+  table: ({ hubId, to }) => [`the link that connects account ${hubId} again is on its way to ${to}`],
 })

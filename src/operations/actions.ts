@@ -40,6 +40,13 @@ export interface Actions {
   replay(wanted: Replay, who: Who): Promise<Replayed>
   /** The signed address that connects this account and no other. */
   reconnectLink(hubId: number, who: Who): { url: string; expiresAt: number; noted: Promise<void> }
+  /** Why the link can't be mailed to the customer of an account; undefined where it can. */
+  whyNoReconnectMail(account: Pick<Account, 'contact' | 'user'>): string | undefined
+  /** Mails the link to the customer; `to`: their address. */
+  mailReconnectLink(
+    hubId: number,
+    who: Who,
+  ): Promise<{ is: 'planned'; to: string } | { is: 'unknown' } | { is: 'refused'; why: string }>
   /** A valid access token, refreshed if need be on a connection that waits. */
   accessToken(hubId: number, who: Who): Promise<AccessTokenAnswer>
   /** Sends a test message; undefined: no receiver has this name. */

@@ -3,6 +3,7 @@ import {
   createReconnectLink,
   deleteAccount,
   listAccounts,
+  mailReconnectLink,
   pollAccount,
   pollAccounts,
   refreshAccount,
@@ -22,6 +23,7 @@ import { listChanges, listUpcoming, showCoverage, showStatus } from './installat
 import type { Operation } from './operation.ts'
 import { planThresholds } from './plan.ts'
 import { listReceivers, showTestMessage, testReceiver } from './receivers.ts'
+import { listRules } from './rules.ts'
 import { endSilence, listSilences, makeSilence, showSilence } from './silences.ts'
 import { addAdminToken, listAdminTokens, rekey, removeAdminToken, showToken } from './tokens.ts'
 
@@ -47,10 +49,12 @@ const ALL = [
   setContact,
   removeContact,
   createReconnectLink,
+  mailReconnectLink,
   uninstallAccount,
   deleteAccount,
   showToken,
   explainAccount,
+  listRules,
   listAlerts,
   showAlert,
   listTransitions,

@@ -6,8 +6,9 @@ import { daysLeftText, formatCount, formatPercent } from '../text/format-number.
 import { formatTime } from '../text/format-time.ts'
 import type { Fact, Shown } from '../text/shown.ts'
 import { suggest } from '../text/suggest.ts'
+import { readAccountView } from '../views/account-view.ts'
 import { ruleLineText } from '../views/explain-account.ts'
-import { readExplanation } from '../views/explanation.ts'
+import { explainView } from '../views/explanation.ts'
 import { STATE_NAMES } from '../views/judge-account.ts'
 import type { AcknowledgementShape } from '../views/shapes/alert.ts'
 import {
@@ -36,8 +37,9 @@ export const explainAccount = operation({
   example: { params: { hubId: '1234567' } },
   command: { name: 'alerts explain', args: '<hubId>', examples: ['1234567', `1234567 --series ${METRICS[0]}`] },
   run: async (deps, { input: { hubId, series } }) => {
-    const found = await readExplanation(deps, hubId)
-    if (found === undefined) throw noAccount(hubId)
+    const view = await readAccountView(deps, hubId)
+    if (view === undefined) throw noAccount(hubId)
+    const found = await explainView(deps, view)
     return series === undefined ? found : { ...found, alerts: [], series: chosen(found, series) }
   },
   table: (explained, { input: { all, series } }) => explanationParts(explained, all || series !== undefined),

@@ -51,6 +51,7 @@ export const LOG_CODES = [
   'accounts.imported',
   'accounts.exported',
   'reconnect-link.made',
+  'reconnect-link.mailed',
   'account.forgotten',
   'install.failed',
   'events.planned',

@@ -88,3 +88,8 @@ function formatRange({ earliest, latest }: DaysLeftRange): string {
   if (Math.ceil(latest) - Math.floor(earliest) <= 1) return ''
   return ` (${least} to ${formatCount(Math.ceil(latest))})`
 }
+
+/** The text with a capital at its start, as a title or a sentence has it. */
+export function capitalized(text: string): string {
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}`
+}

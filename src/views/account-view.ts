@@ -17,7 +17,7 @@ import { shownRecords } from '../limits/samples.ts'
 import { seriesOf } from '../limits/series.ts'
 import type { AccountState } from '../redis/keys.ts'
 import { defined } from '../runtime/defined.ts'
-import { formatDistance } from '../text/format-number.ts'
+import { capitalized, formatDistance } from '../text/format-number.ts'
 import { iso } from '../text/format-time.ts'
 import { accountStory } from './account-story.ts'
 import { type AccountVerdict, type JudgeFacts, judgeAccount, type PlannedAccount } from './judge-account.ts'
@@ -26,6 +26,7 @@ import type { AccountDetailsShape, AccountShape } from './shapes/account.ts'
 import type { ForecastShape, SeriesShape } from './shapes/series.ts'
 import { isHandled, withMarks } from './silenced.ts'
 import type { ViewDeps } from './view-deps.ts'
+import { whoIsNotified } from './who-is-notified.ts'
 
 /** Accounts read at once. */
 const PAGE = 500
@@ -33,7 +34,7 @@ const PAGE = 500
 /** Sources of an account and its series. */
 export type AccountSources = Pick<
   ViewDeps,
-  'store' | 'keys' | 'registry' | 'due' | 'clock' | 'samples' | 'silences' | 'coverage'
+  'store' | 'keys' | 'registry' | 'due' | 'clock' | 'samples' | 'silences' | 'coverage' | 'explain'
 >
 
 /** A series as last read: as it is shown, and as rules judge it, whose days left are exact. */
@@ -91,6 +92,7 @@ export async function readAccountView(
     series: shown,
     alerts,
     story: accountStory(planned, alerts),
+    notified: whoIsNotified(deps.explain, planned),
   }
   return { account: planned, series, details }
 }
@@ -181,7 +183,7 @@ function inTenths({ perDay, perDayLow, perDayHigh, ...left }: NonNullable<Outloo
 export function noForecastText(series: readonly SeriesShape[]): string | undefined {
   if (series.some(({ forecast }) => forecast !== null)) return undefined
   const reason = series.find(({ limit }) => limit !== null)?.forecastReason
-  return reason == null ? undefined : `${reason.charAt(0).toUpperCase()}${reason.slice(1)}.`
+  return reason == null ? undefined : `${capitalized(reason)}.`
 }
 
 /** The series with that of the account's bucket, where a rule asks for it. */

@@ -132,7 +132,7 @@ function storedState({ states }: AccountFacts, field: string): SeriesState | und
   return stored === undefined ? undefined : readableState(stored)
 }
 
-function placeOf(rules: readonly Rule[], rule: Rule): RulePlaceShape {
+export function placeOf(rules: readonly Rule[], rule: Rule): RulePlaceShape {
   const levels = (['warning', 'critical'] as const).flatMap((level) =>
     rule[level] === undefined ? [] : [`${level} ${thresholdText(rule[level])}`],
   )

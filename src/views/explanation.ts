@@ -1,5 +1,5 @@
 import { storedStates } from '../alerts/open-alerts.ts'
-import { type AccountSources, type AccountView, readAccountView, withBucketSeries } from './account-view.ts'
+import { type AccountSources, type AccountView, withBucketSeries } from './account-view.ts'
 import { explainFacts } from './explain-account.ts'
 import { type MostNotifications, readNotifications } from './notifications.ts'
 import type { ExplanationShape } from './shapes/explanation.ts'
@@ -7,16 +7,10 @@ import type { ViewDeps } from './view-deps.ts'
 
 type Sources = AccountSources & Pick<ViewDeps, 'deliveries' | 'receivers' | 'explain'>
 
-/** Undefined: the account is unknown. */
-export async function readExplanation(deps: Sources, hubId: number): Promise<ExplanationShape | undefined> {
-  const view = await readAccountView(deps, hubId)
-  return view === undefined ? undefined : explainView(deps, view)
-}
-
-/** Explanation of an account that was read already. */
+/** Why alerts of an account that was read were sent, or were not. */
 export async function explainView(
   deps: Sources,
-  { account, series: read }: Pick<AccountView, 'account' | 'series'>,
+  { account, series: read }: AccountView,
   most?: MostNotifications,
 ): Promise<ExplanationShape> {
   const now = deps.clock.now()

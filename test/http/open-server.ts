@@ -54,7 +54,11 @@ export interface Customer {
   scopes?: string[]
 }
 
-type ServerOptions = Partial<Omit<HttpDeps, 'actions'>> & { actions?: Partial<HttpDeps['actions']> }
+type ServerOptions = Partial<Omit<HttpDeps, 'actions'>> & {
+  actions?: Partial<HttpDeps['actions']>
+  /** Groups of the config in place of the usual ones. */
+  settings?: object
+}
 
 /** What a test of each receiver comes to. */
 const TESTED: Record<string, TestedReceiver> = {
@@ -77,10 +81,10 @@ export async function openServer(redis: TestRedis, options: ServerOptions = {}) 
  * The server of a daemon in a world of its own, for several tests: who opens it closes it. Nothing is polled, refreshed
  * or sent to a receiver at somebody's wish.
  */
-export async function openLastingServer(redis: TestRedis, { actions, ...options }: ServerOptions = {}) {
+export async function openLastingServer(redis: TestRedis, { actions, settings, ...options }: ServerOptions = {}) {
   const customers = new FakeProvider()
   const world = await openLastingWorld(redis, {
-    settings: SETTINGS,
+    settings: { ...SETTINGS, ...settings },
     provider: {
       exchangeCode: (code) => customers.exchangeCode(code),
       refresh: () => customers.refresh(),

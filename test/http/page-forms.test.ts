@@ -24,6 +24,7 @@ const ACTIONS = [
   ['/accounts/1001/poll', ''],
   ['/accounts/1001/refresh', ''],
   ['/accounts/1001/contact', 'contact=eve@evil.example'],
+  ['/accounts/1001/reconnect-link', ''],
   ['/accounts/1001/uninstall', 'reason=x'],
 ] as const
 

@@ -2,6 +2,7 @@ import { listTransitions } from '../../operations/alerts.ts'
 import { listAudit } from '../../operations/audit.ts'
 import { listDeliveries, OUTCOME_WORDS } from '../../operations/deliveries.ts'
 import { listChanges, listUpcoming } from '../../operations/installation.ts'
+import { listRules } from '../../operations/rules.ts'
 import { listSilences } from '../../operations/silences.ts'
 import { html } from '../../text/html.ts'
 import { formTokenField } from '../access/forms.ts'
@@ -19,6 +20,7 @@ export const LISTS: readonly ListPage[] = [
     defaults: { since: '24h', limit: '10' },
   }),
   listPage({ operation: listAudit, at: '/audit', path: '/audit', title: 'Audit', defaults: { since: '7d' } }),
+  listPage({ operation: listRules, at: '/rules', path: '/rules', title: 'Rules and routes' }),
   listPage({
     operation: listTransitions,
     at: '/alerts',

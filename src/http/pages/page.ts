@@ -43,6 +43,7 @@ const MENU = [
   ['/alerts', 'Alerts'],
   ['/changes', 'Changes'],
   ['/deliveries', 'Deliveries'],
+  ['/rules', 'Rules'],
   ['/audit', 'Audit'],
 ] as const
 

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { pollAccount, refreshAccount, uninstallAccount } from '../../operations/accounts.ts'
+import { mailReconnectLink, pollAccount, refreshAccount, uninstallAccount } from '../../operations/accounts.ts'
 import { replayDeliveries } from '../../operations/deliveries.ts'
 import { testReceiver } from '../../operations/receivers.ts'
 import { endSilence } from '../../operations/silences.ts'
@@ -43,6 +43,7 @@ const FORMS: Readonly<Record<string, DoForm>> = {
   '/accounts/:hubId/poll': operationForm(pollAccount, ({ hubId }) => `/accounts/${hubId}?done=polled`),
   '/accounts/:hubId/refresh': operationForm(refreshAccount, ({ hubId }) => `/accounts/${hubId}?done=refreshed`),
   '/accounts/:hubId/contact': contactByForm,
+  '/accounts/:hubId/reconnect-link': operationForm(mailReconnectLink, ({ hubId }) => `/accounts/${hubId}?done=mailed`),
   '/accounts/:hubId/uninstall': operationForm(uninstallAccount, ({ hubId }) => `/accounts/${hubId}?done=uninstalling`),
   '/alerts/:id/acknowledge': acknowledgeByForm,
   '/alerts/:id/unacknowledge': unacknowledgeByForm,

@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { OpenAlertShape } from './alert.ts'
+import { NotifiedShape } from './rules.ts'
 import { SeriesShape } from './series.ts'
 import { AccountNameShape, count, isoMoment, momentOrNull, objectOrNull, outsideText, shape, text } from './words.ts'
 
@@ -136,6 +137,9 @@ export const AccountDetailsShape = shape('AccountDetails', 'Everything there is 
   series: z.array(SeriesShape).describe('As last read.'),
   alerts: z.array(OpenAlertShape).describe('Open now, worst first.'),
   story: z.array(StoryEventShape).describe('In order of time.'),
+  notified: z
+    .array(NotifiedShape)
+    .describe('Receivers of its alerts by level, critical first, by the routes in force.'),
 })
 export type AccountDetailsShape = z.infer<typeof AccountDetailsShape>
 
@@ -166,6 +170,12 @@ export const ReconnectLinkShape = shape('ReconnectLink', 'A signed link that con
   url: text('The link for the customer.'),
   expiresAt: isoMoment('End of the link.'),
 })
+
+export const ReconnectMailShape = shape('ReconnectMail', 'A mail on its way that asks a customer to connect again.', {
+  hubId: AccountNameShape.hubId,
+  to: text('Address of the customer.'),
+})
+export type ReconnectMailShape = z.infer<typeof ReconnectMailShape>
 
 export const ContactShape = shape('Contact', "An account's own contact.", {
   hubId: AccountNameShape.hubId,

@@ -41,7 +41,7 @@ const ExplainedAlert = {
   transitions: z.array(NotificationShape).describe('Newest first.'),
 }
 
-const RulePlace = {
+export const RulePlace = {
   at: text('Place in the config.').meta({ examples: ['thresholds[2]'] }),
   line: z.int().positive().nullable().describe('Line in the config file; null for a built-in rule.'),
   name: text('Name of the rule in alerts.'),

@@ -4,7 +4,7 @@ import type { Value } from '../../../limits/history/change.ts'
 import { unlessUnreadable } from '../../../limits/history/packed-bytes.ts'
 import { metricKind } from '../../../limits/reports/all-reports.ts'
 import { cleanText } from '../../../text/clean-text.ts'
-import { countOf, formatCount, formatSpan, keepUnits } from '../../../text/format-number.ts'
+import { capitalized, formatCount, keepUnits } from '../../../text/format-number.ts'
 import { type Html, html } from '../../../text/html.ts'
 import { crmSite } from '../../../text/provider-site.ts'
 import { driftText, readAccountView } from '../../../views/account-view.ts'
@@ -18,10 +18,10 @@ import { unknownAccount } from '../../problem.ts'
 import { check, hubIdOf, oneOf } from '../../query.ts'
 import type { WebDeps } from '../../web-deps.ts'
 import type { OperatorPage } from '../page.ts'
-import { reconnectField } from '../parts/alert-links.ts'
-import { accountTitle, when } from '../parts/cells.ts'
+import { reconnectField, reconnectPart } from '../parts/alert-links.ts'
+import { accountTitle, levelBadge, when } from '../parts/cells.ts'
 import { notificationTable } from '../parts/notifications.ts'
-import { factList, htmlTable, nothing } from '../parts/tables.ts'
+import { factList, htmlTable, longTable, nothing } from '../parts/tables.ts'
 import {
   type AccountSeries,
   accountSeries,
@@ -61,7 +61,7 @@ export async function readAskedAccount(deps: WebDeps, request: FastifyRequest, r
   return read
 }
 
-/** One account but for its tokens: its state, its actions, how its limits moved; then everything else, folded. */
+/** One account but for its tokens: its level and what to do, how its limits moved, then all that is known of it. */
 export async function showAccountPage(deps: WebDeps, request: FastifyRequest): Promise<OperatorPage> {
   const { range } = check(RANGE, request.query)
   const { account, hublet, explained, all } = await readAskedAccount(deps, request, range)
@@ -70,16 +70,15 @@ export async function showAccountPage(deps: WebDeps, request: FastifyRequest): P
   const connectAgain =
     token === undefined
       ? html`<a class="button" href="/install">Connect it again</a>`
-      : reconnectField(deps, account.hubId, request)
+      : reconnectPart(deps, account, request)
   const body = html`<div data-live="account">${verdictPart(account, connectAgain)}
 ${facts(account, all.now)}</div>
 ${actions(deps, { ...account, hublet }, token, request)}
 ${seriesPart(account, all, { mayWrite: token !== undefined, freshnessMs })}
 ${charts(all)}
-${recordsPart(all)}
 ${notifications([...explained.alerts, ...explained.series], all.now)}
-${history(account, all)}
-${connection(account, token, all.now)}`
+<div class="beside">${recordsPart(all)}${history(account, all)}</div>
+<div class="beside">${notified(account, token)}${connection(account, all.now)}</div>`
   return { at: '/accounts', title: accountTitle(account), body }
 }
 
@@ -108,14 +107,14 @@ function actions(
     html`<form method="post" action="${path}/${what}">${formTokenField(token)}<button class="second">${text}</button></form>`
   return html`<div class="row">
 ${send('poll', 'Poll now')}${send('refresh', 'Refresh now')}${crm}
-<a class="button grave" href="${path}/uninstall">Uninstall</a>
+<details><summary>More actions</summary><div class="row">
 ${needsReconnect(account) ? undefined : reconnectField(deps, hubId, request)}
+<a class="button grave" href="${path}/uninstall">Uninstall</a></div></details>
 </div>`
 }
 
-/** Charts at once, and those that are folded; every series has its own page with one. */
-const FIRST_CHARTS = 2
-const MOST_CHARTS = 4
+/** Every series has its own page with a chart. */
+const MOST_CHARTS = 2
 const HEIGHT = 120
 
 function charts(all: AccountSeries): Html | undefined {
@@ -126,12 +125,10 @@ function charts(all: AccountSeries): Html | undefined {
       return metricKind(name.metric)?.isSample !== true && (level !== undefined || (current?.percent ?? 0) > 0)
     })
     .slice(0, MOST_CHARTS)
-  const drawn = shown.map((series) => seriesChart(all, series, HEIGHT, html`<h3>${seriesLink(all, series)}</h3>`))
   return html`<section id="charts"><h2>Charts</h2>
 ${rangeChoice(all, (range) => `/accounts/${all.hubId}?range=${range}#charts`)}
 ${shown.length === 0 ? nothing('There is nothing to draw: nothing is used.') : undefined}
-<div class="charts">${drawn.slice(0, FIRST_CHARTS)}</div>
-${drawn.length <= FIRST_CHARTS ? undefined : html`<details><summary>${countOf(drawn.length - FIRST_CHARTS, 'more chart')}</summary><div class="charts">${drawn.slice(FIRST_CHARTS)}</div></details>`}
+<div class="charts">${shown.map((series) => seriesChart(all, series, HEIGHT, html`<h3>${seriesLink(all, series)}</h3>`))}</div>
 </section>`
 }
 
@@ -139,10 +136,12 @@ const MOST_NOTIFIED = 20
 
 /** Notifications about an account, or one series, newest first, with their outcomes. */
 export function notifications(explained: readonly ExplainedAlertShape[], now: number): Html {
-  const all = explained.flatMap(({ subject, transitions }) => transitions.map((one) => ({ ...one, subject })))
+  const all = explained.flatMap(({ subject, transitions }) =>
+    transitions.map((one) => ({ ...one, subject: capitalized(subject) })),
+  )
   const newest = all.toSorted((a, b) => b.at.localeCompare(a.at)).slice(0, MOST_NOTIFIED)
-  return html`<details id="notifications"><summary>Notifications (${newest.length})</summary>
-${notificationTable(newest, now)}</details>`
+  return html`<section id="notifications"><h2>Notifications</h2>
+${notificationTable(newest, now, 3)}</section>`
 }
 
 const MOST_CHANGES = 30
@@ -153,17 +152,18 @@ function history({ story }: AccountDetailsShape, all: AccountSeries): Html {
   const rows = [
     ...story.map(({ at, event, detail }) => ({
       at: Date.parse(at),
-      what: html`${event}`,
+      what: html`${capitalized(event)}`,
       detail: html`${cleanText(detail ?? '', 400)}`,
     })),
     ...changes(all),
   ].toSorted((a, b) => b.at - a.at)
-  return html`<details id="history"><summary>History (${rows.length})</summary>
-${htmlTable(
+  return html`<section id="history"><h2>History</h2>
+${longTable(
   'History',
   ['When', 'What', 'Details'],
   rows.map(({ at, what, detail }) => [when(at, all.now), what, detail]),
-)}</details>`
+  5,
+)}</section>`
 }
 
 /** Values of the very first poll are no change. */
@@ -181,43 +181,51 @@ function changes(all: AccountSeries) {
     .map(({ at, id, before, value }) => {
       const found = all.find(id)
       const what = found === undefined ? html`${id}` : seriesLink(all, found)
-      return { at, what, detail: html`${amount(before, 'appeared')} → ${amount(value, 'disappeared')}` }
+      return { at, what, detail: html`${moved(before, value)}` }
     })
 }
 
-function amount(value: Value | undefined, absent: string): string {
-  if (value === undefined) return absent
-  return `${formatCount(value.usage)}${value.limit === null ? '' : ` of ${formatCount(value.limit)}`}`
+/** `883 → 891 of 1,000`. */
+function moved(before: Value | undefined, value: Value | undefined): string {
+  const of = (limit: Value['limit'] | undefined) => (limit == null ? '' : ` of ${formatCount(limit)}`)
+  const from = before === undefined ? 'new' : formatCount(before.usage)
+  const to = value === undefined ? 'no longer reported' : `${formatCount(value.usage)}${of(value.limit)}`
+  return `${from}${before?.limit === value?.limit ? '' : of(before?.limit)} → ${to}`
 }
 
-/** The person who connected the account, the scopes, and the life of its tokens: never a token. */
-function connection(account: AccountDetailsShape, formToken: string | undefined, now: number): Html {
-  const { token, scopes, tokenServedAt, tokenServedTo, user, connectedAt, polledAt, state } = account
-  const { obtainedAt, expiresAt, nextRefreshAt, driftMs } = token
-  const apiCalls = bucketText(account)
-  const lives = obtainedAt === null || expiresAt === null ? undefined : Date.parse(expiresAt) - Date.parse(obtainedAt)
-  return html`<details id="connection"><summary>Connection and tokens</summary>
+/** The receivers of its alerts, and the customer's address among them. */
+function notified(account: AccountDetailsShape, token: string | undefined): Html {
+  const rows = account.notified.map(({ level, about, receivers }) => [
+    levelBadge(level),
+    about.join(', '),
+    receivers.join(', ') || html`<span class="is-warning">no receiver: no route is for these</span>`,
+  ])
+  return html`<section id="contact"><h2>Who is notified <a href="/rules">Rules and routes</a></h2>
+${htmlTable('Who is notified', ['Level', 'Alerts about', 'Receivers'], rows)}
+${token === undefined ? undefined : contactForm(account, token)}</section>`
+}
+
+/** The person who connected the account, the scopes, and when its token was got: never a token. */
+function connection(account: AccountDetailsShape, now: number): Html {
+  const { token, scopes, tokenServedAt, tokenServedTo, user, connectedAt } = account
+  const { obtainedAt, driftMs } = token
+  return html`<section id="connection"><h2>Connection and tokens</h2>
 ${factList([
-  ['Installed by', user === null || user === '' ? undefined : html`${cleanText(user, 120)}`],
-  ['Contact', account.contact === null ? undefined : html`${account.contact}`],
+  ['Installed by', user === null || user === '' ? undefined : cleanText(user, 120)],
+  ['Contact', account.contact ?? undefined],
   ['Connected', when(connectedAt, now)],
   [
     'Scopes',
     scopes.length === 0 ? undefined : html`${scopes.map((scope) => html`<code>${cleanText(scope, 80)}</code> `)}`,
   ],
-  ['Limits read', when(polledAt, now)],
-  ['API calls', apiCalls === undefined ? undefined : html`${apiCalls}`],
-  ['Token expires', expiresAt === null || state === 'uninstalled' ? undefined : when(expiresAt, now)],
-  ['Next refresh', nextRefreshAt === null ? undefined : when(nextRefreshAt, now)],
-  ['Token obtained', obtainedAt === null ? html`with its first refresh` : when(obtainedAt, now)],
-  ['Life', lives === undefined ? undefined : formatSpan(lives)],
-  ["Provider's clock", driftMs === null ? undefined : html`${driftText(driftMs)}`],
+  ['API calls', bucketText(account)],
+  ['Token obtained', obtainedAt === null ? 'with its first refresh' : when(obtainedAt, now)],
+  ["Provider's clock", driftMs === null ? undefined : driftText(driftMs)],
   [
     'Token last served',
     tokenServedAt === null ? undefined : html`${when(tokenServedAt, now)}, to ${cleanText(tokenServedTo ?? '', 60)}`,
   ],
-])}
-${formToken === undefined ? undefined : contactForm(account, formToken)}</details>`
+])}</section>`
 }
 
 /** The address for messages of a receiver with `to: account`; an empty field removes it. */

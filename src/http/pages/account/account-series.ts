@@ -6,6 +6,7 @@ import { type AccountHistory, type Timeline, timelineOf } from '../../../limits/
 import { metricKind } from '../../../limits/reports/all-reports.ts'
 import type { SeriesName } from '../../../limits/reports/report.ts'
 import { parseSeriesId } from '../../../limits/series.ts'
+import { capitalized } from '../../../text/format-number.ts'
 import { zoneName } from '../../../text/format-time.ts'
 import { type Html, html } from '../../../text/html.ts'
 import { readUntil } from '../../../views/account-history.ts'
@@ -93,7 +94,7 @@ export function accountSeries(
   const gaps = [...gapsOf(timeline), ...unread]
   const current = explained.map((one): ShownSeries => {
     const level = one.state === 'warning' || one.state === 'critical' ? one.state : undefined
-    return { id: one.id, title: seriesName(one), name: one, current: one, level }
+    return { id: one.id, title: capitalized(seriesName(one)), name: one, current: one, level }
   })
   return {
     hubId: account.hubId,
@@ -118,7 +119,7 @@ export function accountSeries(
 function past(timeline: Timeline, id: string): ShownSeries | undefined {
   const name = timeline.series.has(id) ? parseSeriesId(id) : undefined
   if (name === undefined) return undefined
-  return { id, title: seriesName(name), name, current: undefined, level: undefined }
+  return { id, title: capitalized(seriesName(name)), name, current: undefined, level: undefined }
 }
 
 /** The unit that usage of a series counts. */

@@ -150,7 +150,7 @@ ${linesOf(data)
   .toReversed()
   .map((of) => line(of, `${of}${value(of)}`))}
 ${data.forecast === null ? undefined : line('forecast', 'forecast')}
-${data.points.some(({ usage }) => usage === undefined) ? entry(html`<rect class="gap" width="22" height="12"/>`, 'no data') : undefined}</ul>`
+${data.points.some(({ usage }) => usage === undefined) ? entry(html`<rect class="gap" width="22" height="12"/>`, 'Gray: no data.') : undefined}</ul>`
 }
 
 function valueTable({ title, points }: ChartData): Html {

@@ -10,7 +10,7 @@ import { isHandled } from '../../../views/silenced.ts'
 import { alertPath } from '../parts/alert-links.ts'
 import { alertActions, alertTable } from '../parts/alert-lists.ts'
 import { badge, fullness, NONE, when } from '../parts/cells.ts'
-import { htmlTable, nothing } from '../parts/tables.ts'
+import { htmlTable, longTable, nothing } from '../parts/tables.ts'
 import {
   type AccountSeries,
   nearestFirst,
@@ -59,7 +59,7 @@ export function seriesPart(
 <section><h2>Limits</h2>
 ${found.length === 0 ? nothing('Not read yet.') : html`${noForecast === undefined ? undefined : html`<p class="soft">${noForecast}</p>`}${seriesTable(first, all, mayWrite)}`}
 ${folded.length === 0 ? undefined : html`<details><summary>${foldedText(folded)}</summary>${seriesTable(folded, all, mayWrite)}</details>`}
-${found.length > MOST ? html`<p class="soft">${countOf(found.length - MOST, 'more series', 'more series')} in the API.</p>` : undefined}
+${found.length > MOST ? html`<p class="soft">${countOf(found.length - MOST, 'more limit')} in the API.</p>` : undefined}
 </section></div>`
 }
 
@@ -67,10 +67,10 @@ function isNotable({ state }: Row): boolean {
   return state === 'critical' || state === 'warning' || state === 'pending'
 }
 
-/** `36 more series, all ok`; `30 more series: 28 warning, 2 ok`. */
+/** `36 more limits, all OK`; `32 more limits: 28 OK, 4 without a threshold`. */
 function foldedText(rows: readonly Row[]): string {
   const counts = Map.groupBy(rows, ({ state = 'off', isOld }) => (isOld ? 'not read lately' : STATE_WORDS[state]))
-  const more = `${formatCount(rows.length)} more series`
+  const more = countOf(rows.length, 'more limit')
   const [[only] = []] = counts
   if (counts.size === 1) return `${more}, all ${only}`
   return `${more}: ${[...counts].map(([word, some]) => `${formatCount(some.length)} ${word}`).join(', ')}`
@@ -118,29 +118,27 @@ function alertOf({ state, open, isOld, current }: Row, now: number): Html {
   return html`<a href="${alertPath(open)}">${isHeld ? badge('off', STATE_WORDS[state]) : stateOf(state)}</a> ${isHeld ? held : when(since, now)}${age}`
 }
 
-const LOOK: Readonly<Record<ExplainedAlertShape['state'], string>> = {
+const LOOK: Partial<Record<ExplainedAlertShape['state'], string>> = {
   critical: 'critical',
   warning: 'warning',
   pending: 'warning',
   failing: 'warning',
   ok: 'good',
-  unknown: 'off',
-  off: 'off',
 }
 const STATE_WORDS: Readonly<Record<ExplainedAlertShape['state'], string>> = {
   critical: 'critical',
   warning: 'warning',
   pending: 'pending',
   failing: 'failing',
-  ok: 'ok',
+  ok: 'OK',
   unknown: 'unknown',
-  off: 'not watched',
+  off: 'without a threshold',
 }
 
 /** Nothing that is old or not watched is called well. */
 export function stateOf(state: ExplainedAlertShape['state'], isPast = false): Html {
   if (state === 'off') return html`<span class="soft">${STATE_WORDS.off}</span>`
-  return badge(isPast && state === 'ok' ? 'off' : LOOK[state], STATE_WORDS[state])
+  return badge(isPast && state === 'ok' ? 'off' : (LOOK[state] ?? 'off'), STATE_WORDS[state])
 }
 
 /** A rule by its name, and where it is in the config. */
@@ -169,6 +167,6 @@ export function recordsPart(all: AccountSeries): Html {
         ])
   })
   const columns = ['Of', 'Record', 'Id', { title: 'Associations', number: true }]
-  return html`<details id="records"><summary>Records at or near their limit (${formatCount(rows.length)})</summary>
-${htmlTable('Records', columns, rows.slice(0, MOST))}</details>`
+  return html`<section id="records"><h2>Records at or near their limit</h2>
+${longTable('Records', columns, rows.slice(0, MOST), 3)}</section>`
 }

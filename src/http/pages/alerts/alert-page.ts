@@ -5,14 +5,16 @@ import { type OpenAlert, type OpenState, readOpenAlerts } from '../../../alerts/
 import { withHublets } from '../../../alerts/with-hublets.ts'
 import { type DescribedAlert, describeAlert } from '../../../delivery/describe/describe-alert.ts'
 import type { DescribedRecords } from '../../../delivery/describe/describe-records.ts'
-import { type MailLinks, RECONNECT } from '../../../delivery/describe/mail-links.ts'
+import { wantsReconnect } from '../../../delivery/describe/mail-links.ts'
 import { acknowledgeAlert, alertNamed, unacknowledgeAlert } from '../../../operations/alerts.ts'
 import { NO_ACCOUNT } from '../../../redis/steps.ts'
-import { defined } from '../../../runtime/defined.ts'
-import { cleanText } from '../../../text/clean-text.ts'
+import { capitalized } from '../../../text/format-number.ts'
+import { formatTime } from '../../../text/format-time.ts'
 import { type Html, html } from '../../../text/html.ts'
 import { accountText } from '../../../views/alert-texts.ts'
 import { readNotifications } from '../../../views/notifications.ts'
+import type { AccountDetailsShape } from '../../../views/shapes/account.ts'
+import type { ExplainedAlertShape, ExplainedSeriesShape } from '../../../views/shapes/explanation.ts'
 import { withMarks } from '../../../views/silenced.ts'
 import { formTokenField, tokenOfWriter } from '../../access/forms.ts'
 import { Problem } from '../../problem.ts'
@@ -23,12 +25,12 @@ import { type RangeName, rangeChoice, seriesChart } from '../account/account-ser
 import { ruleText } from '../account/series-table.ts'
 import { operationForm } from '../operation-form.ts'
 import type { OperatorPage } from '../page.ts'
-import { alertPath, reconnectField } from '../parts/alert-links.ts'
+import { alertPath, matchersFor, newSilencePath, reconnectPart } from '../parts/alert-links.ts'
 import { acknowledgedText } from '../parts/alert-lists.ts'
 import { accountLink, badge, levelBadge, when } from '../parts/cells.ts'
 import type { Done } from '../parts/forms.ts'
 import { notificationTable } from '../parts/notifications.ts'
-import { htmlTable } from '../parts/tables.ts'
+import { factList, htmlTable } from '../parts/tables.ts'
 import { alertNow } from './alert-now.ts'
 
 /** The full story of one alert, with its actions. `?account=` names its account; without it all accounts are searched. */
@@ -55,13 +57,14 @@ export async function showAlertPage(deps: WebDeps, request: FastifyRequest): Pro
   const current = await alertNow(deps, asked, { last: transitions[0]?.alert, records: about.records }, now)
   if (current === undefined) throw notOpen(id)
   const [linked = current] = await withHublets(deps.store, deps.keys, [current])
-  const described = describeAlert(linked, now, linksFor(deps, request))
-  const body = html`<p class="verdict ${alert.level}">${described.happened}</p>
-${buttons(deps, request, described, alert)}
+  const described = describeAlert(linked, now, deps.links)
+  const body = html`${whatToDo(deps, request, { alert, described, about }, now)}
 ${acknowledgement(request, alert)}
+${about.chart}
+<h2>Why it was sent <a href="/rules">Rules and routes</a></h2>
+${about.explained === undefined ? undefined : html`<p>${capitalized(about.explained.why)}.</p>`}
 ${facts(alert, described, about, now)}
 ${described.records === undefined ? undefined : recordTable(described.records)}
-${about.chart}
 <h2>Notifications</h2>
 ${notificationTable(transitions, now)}`
   return { at: '/alerts', title: titleOf(alert), body }
@@ -73,12 +76,10 @@ function notOpen(id: string): Problem {
 
 /** Known of an alert beside its own numbers. */
 interface AboutAlert {
-  /** Why it is where it is, in a sentence; undefined where nothing more is known. */
-  why?: string | undefined
-  /** The rule that decides now, with its place in the config. */
-  rule?: Html | undefined
-  /** When it is sent again if it still holds; null: it is sent once; undefined where that is unknown. */
-  repeatFrom: string | null | undefined
+  /** The account that it is about. */
+  account?: AccountDetailsShape
+  /** Why it is where it is, and when it is sent again. */
+  explained?: ExplainedAlertShape | ExplainedSeriesShape | undefined
   /** How its series moved, where it is about one. */
   chart?: Html
   /** Records behind the series, as last read. */
@@ -91,54 +92,52 @@ async function aboutAlert(
   range: RangeName | undefined,
 ): Promise<AboutAlert> {
   const read = hubId === null ? undefined : await readAccountPage(deps, hubId, range)
-  const repeatFrom = [...(read?.explained.alerts ?? []), ...(read?.explained.series ?? [])].find(
-    (one) => one.field === field,
-  )?.repeatsAt
-  const shown = series === undefined ? undefined : read?.all.find(field)
-  if (read === undefined || shown === undefined) return { repeatFrom }
-  const choice = rangeChoice(read.all, (one) => `?account=${hubId}&range=${one}`)
-  const rule = shown.current?.rule
-  return {
-    repeatFrom,
-    why: shown.current?.why,
-    rule: rule == null ? undefined : ruleText(rule),
-    records: shown.current?.records ?? undefined,
-    chart: html`${choice}${seriesChart(read.all, shown, 160)}`,
-  }
+  if (read === undefined) return {}
+  const { account, explained, all } = read
+  const own = [...explained.alerts, ...explained.series].find((one) => one.field === field)
+  const shown = series === undefined ? undefined : all.find(field)
+  if (shown === undefined) return { account, explained: own }
+  const choice = rangeChoice(all, (one) => `?account=${hubId}&range=${one}`)
+  const records = shown.current?.records
+  return { account, explained: own, records, chart: html`${choice}${seriesChart(all, shown, 160)}` }
 }
 
-/**
- * The mail's own facts, but for the rule, which has a row of its own on the page; below them the reasons that hold the alert
- * back.
- */
-function facts(alert: OpenAlert, described: DescribedAlert, { why, rule, repeatFrom }: AboutAlert, now: number): Html {
-  const { level, silencedBy } = alert
-  const rows = described.facts.filter(({ name }) => name !== 'Reason' && name !== 'Rule')
-  return html`<dl class="facts">
-<div><dt>Level</dt><dd>${levelBadge(level)}</dd></div>
-<div><dt>Account</dt><dd>${accountLink(alert)}</dd></div>
-${rows.map(({ name, value }) => html`<div${name === 'To do' ? html` class="across"` : undefined}><dt>${name}</dt><dd>${value}</dd></div>\n`)}
-<div><dt>Rule</dt><dd>${rule ?? cleanText(alert.rule)}</dd></div>
-<div><dt>Acknowledged</dt><dd>${acknowledgedText(alert, now)}</dd></div>
-<div><dt>Silenced</dt><dd>${silencedBy === undefined ? 'no' : html`by <a href="/silences">${silencedBy}</a>`}</dd></div>
-${repeats(alert, repeatFrom, now)}<div><dt>Alert</dt><dd><code>${alert.id.replace(/-\d+$/, '')}</code></dd></div>
-${why === undefined ? undefined : html`<div class="across"><dt>Why</dt><dd>${why}</dd></div>`}
-</dl>`
+interface ShownAlert {
+  alert: OpenAlert
+  described: DescribedAlert
+  about: AboutAlert
 }
 
-/** A reader who may change nothing gets no link that permits anything. */
-function linksFor({ links }: WebDeps, { mayWrite }: FastifyRequest): MailLinks {
-  const { acknowledge: _, open: __, reconnect, silence, ...others } = links
-  return mayWrite ? { ...others, ...defined({ reconnect, silence }) } : others
+/** First of all: what happened, and what to do about it. */
+function whatToDo(
+  deps: WebDeps,
+  request: FastifyRequest,
+  { alert, described, about: { account } }: ShownAlert,
+  now: number,
+): Html {
+  const { level, since } = alert
+  const isForCustomer = account !== undefined && wantsReconnect(alert)
+  const toDo = described.facts.find(({ name }) => name === 'To do')?.value
+  return html`<div class="verdict ${level}">
+<p>${levelBadge(level)} ${accountLink(alert)}, open since ${formatTime(since)} (${when(since, now)})</p>
+<p>${described.happened}</p>
+${isForCustomer && request.mayWrite ? reconnectPart(deps, account, request) : toDo && html`<p><b>What to do:</b> ${toDo}</p>`}
+</div>`
 }
 
-/** The mail's own, with the link for the customer as a field to copy from. */
-function buttons(deps: WebDeps, request: FastifyRequest, { actions }: DescribedAlert, { hubId }: OpenAlert): Html {
-  return html`<div class="row">${actions.map(({ name, url }) =>
-    name === RECONNECT && hubId !== null
-      ? reconnectField(deps, hubId, request)
-      : html`<a class="button" href="${url.startsWith(`${deps.publicUrl}/`) ? url.slice(deps.publicUrl.length) : url}">${name}</a>\n`,
-  )}</div>`
+/** The mail's own facts but for those above, then the rule, and what holds the alert back. */
+function facts(alert: OpenAlert, { facts: all }: DescribedAlert, { explained }: AboutAlert, now: number): Html {
+  const { acknowledged, silencedBy } = alert
+  const rule = explained !== undefined && 'rule' in explained ? explained.rule : null
+  const others = all.filter(({ name }) => !['Since', 'To do', 'Reason', 'Rule'].includes(name))
+  return factList([
+    ...others.map(({ name, value }) => [name, value] as const),
+    ['Rule', rule === null ? undefined : html`${ruleText(rule)}: ${rule.asks}`],
+    ['Acknowledged', acknowledged && acknowledgedText(alert, now)],
+    ['Silenced', silencedBy && html`by <a href="/silences">${silencedBy}</a>`],
+    ['Sent again', explained && repeats(alert, explained.repeatsAt, now)],
+    ['Alert', html`<code>${alert.id.replace(/-\d+$/, '')}</code>`],
+  ])
 }
 
 function recordTable({ note, rows, left }: DescribedRecords): Html {
@@ -153,45 +152,30 @@ ${rows.length === 0 ? undefined : htmlTable('Records', columns, cells)}
 ${left === undefined ? undefined : html`<p class="soft">${left}</p>`}`
 }
 
-function repeats(alert: OpenAlert, from: string | null | undefined, now: number): Html | undefined {
-  if (from === undefined) return undefined
-  const text =
-    from === null
-      ? 'never: it is sent once, and when it gets worse or is resolved'
-      : alert.silencedBy === undefined
-        ? html`${when(from, now)}, if it still holds`
-        : 'not while it is silenced'
-  return html`<div><dt>Repeats</dt><dd>${text}</dd></div>
-`
+function repeats(alert: OpenAlert, at: string | null, now: number): Html | string {
+  if (alert.silencedBy !== undefined) return 'not while it is silenced'
+  return at === null ? 'when it gets worse, and when it is resolved' : html`${when(at, now)}, if it is still open`
 }
 
 /** Title of an alert: its subject, and its account. */
 function titleOf(alert: OpenAlert): string {
-  const subject = alertTitle(alert)
-  return alert.hubId === null ? subject : `${subject}, ${accountText(alert)}`
+  const title = capitalized(alertTitle(alert))
+  return alert.hubId === null ? title : `${title}, ${accountText(alert)}`
 }
 
 /** For readers who may change something. */
 function acknowledgement(request: FastifyRequest, alert: OpenAlert): Html | undefined {
   const token = tokenOfWriter(request)
   if (token === undefined) return undefined
-  return alert.acknowledged === undefined ? acknowledgeForm(alert, token) : unacknowledgeForm(alert, token)
-}
-
-function acknowledgeForm(alert: OpenAlert, token: string): Html {
-  return html`<form method="post" action="${actionPath(alert, 'acknowledge')}" class="form panel" id="acknowledge">
-${formTokenField(token)}
-<input type="hidden" name="level" value="${alert.level}">
-<label>Comment <input name="comment" maxlength="500" autocomplete="off" placeholder="who works on it, and where"></label>
-<div class="row"><button>Acknowledge</button> <span class="soft">It is then not sent again until it gets worse or the acknowledgement ends.</span></div>
-</form>`
-}
-
-function unacknowledgeForm(alert: OpenAlert, token: string): Html {
-  return html`<form method="post" action="${actionPath(alert, 'unacknowledge')}" class="form panel" id="acknowledge">
-${formTokenField(token)}
-<div class="row"><button class="second">Remove acknowledgement</button> <span class="soft">Notifications are then sent as before.</span></div>
-</form>`
+  const isKnown = alert.acknowledged !== undefined
+  const fields = html`<input type="hidden" name="level" value="${alert.level}">
+<label class="row">Comment <input name="comment" maxlength="500" size="30" autocomplete="off" placeholder="who works on it, and where"></label>`
+  return html`<form method="post" action="${actionPath(alert, isKnown ? 'unacknowledge' : 'acknowledge')}" class="row" id="acknowledge">
+${formTokenField(token)}${isKnown ? undefined : fields}
+<button${isKnown ? html` class="second"` : undefined}>${isKnown ? 'Remove acknowledgement' : 'Acknowledge'}</button>
+<a class="button" href="${newSilencePath(matchersFor(alert))}">Silence</a>
+</form>
+<p class="soft">${isKnown ? 'Without the acknowledgement, notifications are sent as before.' : 'Once acknowledged, it is sent again only when it gets worse or the acknowledgement ends.'}</p>`
 }
 
 function actionPath(alert: OpenAlert, action: 'acknowledge' | 'unacknowledge'): string {

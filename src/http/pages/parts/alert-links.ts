@@ -3,6 +3,8 @@ import type { Alert } from '../../../alerts/alert.ts'
 import type { OpenAlert } from '../../../alerts/open-alerts.ts'
 import type { Matcher, MatcherName } from '../../../alerts/silence.ts'
 import { type Html, html } from '../../../text/html.ts'
+import type { AccountShape } from '../../../views/shapes/account.ts'
+import { formTokenField } from '../../access/forms.ts'
 import { whoOf } from '../../access/who.ts'
 import type { WebDeps } from '../../web-deps.ts'
 
@@ -41,4 +43,18 @@ export function reconnectUrl({ actions }: SignsLinks, hubId: number, request: Fa
 export function reconnectField(deps: SignsLinks, hubId: number, request: FastifyRequest): Html {
   return html`<label class="row">Reconnect link <input id="reconnect" value="${reconnectUrl(deps, hubId, request)}" readonly size="24"></label>
 <button type="button" class="second" data-copy="reconnect">Copy reconnect link</button>`
+}
+
+/** The link for a customer who must reconnect: to mail it where that can be done, and to copy it. */
+export function reconnectPart(
+  deps: SignsLinks,
+  account: Pick<AccountShape, 'hubId' | 'contact' | 'user'>,
+  request: FastifyRequest,
+): Html {
+  const { hubId } = account
+  const why = deps.actions.whyNoReconnectMail(account)
+  return html`<p><b>What to do:</b> The customer must reconnect. Send the link below.</p>
+<div class="row">${why === undefined ? html`<form method="post" action="/accounts/${hubId}/reconnect-link">${formTokenField(request.formToken)}<button>Send the link to the customer</button></form>` : undefined}
+${reconnectField(deps, hubId, request)}</div>
+${why === undefined ? undefined : html`<p class="soft">It can't be mailed from here: ${why}.</p>`}`
 }

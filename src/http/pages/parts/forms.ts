@@ -62,6 +62,7 @@ const DONE = {
   tested: 'The test message was delivered.',
   replayed: 'Sent again: the table shows what still waits.',
   'nothing-replayed': 'Nothing was sent again: nothing waits or was given up, or the receiver is switched off.',
+  mailed: 'The link is on its way to the customer.',
 } as const
 
 const WARNINGS: ReadonlySet<Done> = new Set(['some-worse', 'silenced-unknown', 'nothing-chosen', 'nothing-replayed'])

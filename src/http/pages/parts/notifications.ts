@@ -4,29 +4,48 @@ import { formatCount, formatPercent } from '../../../text/format-number.ts'
 import { type Html, html } from '../../../text/html.ts'
 import type { NotificationShape } from '../../../views/shapes/explanation.ts'
 import { levelBadge, when } from './cells.ts'
-import { htmlTable, nothing } from './tables.ts'
+import { longTable, nothing } from './tables.ts'
 
 /** Sent messages, newest first, with their outcomes; `subject`: of the alert, on a page of several alerts. */
-export function notificationTable(sent: readonly (NotificationShape & { subject?: string })[], now: number): Html {
+export function notificationTable(
+  sent: readonly (NotificationShape & { subject?: string })[],
+  now: number,
+  atOnce = sent.length,
+): Html {
   if (sent.length === 0) return nothing('No notifications in the last 30 days.')
   const ofSeveral = sent.some(({ subject }) => subject !== undefined)
-  return htmlTable(
+  return longTable(
     'Notifications and their outcome',
-    ['When', ofSeveral && 'What', 'Sent as', 'Outcome', 'Deliveries'],
+    ['When', ofSeveral && 'Alert', 'Change', 'Outcome', 'Receivers'],
     sent.map((one) => [
       when(one.at, now),
       ofSeveral && (one.subject ?? ''),
-      sentAs(one),
+      changeOf(one),
       outcomeOf(one, now),
       deliveriesOf(one, now),
     ]),
+    atOnce,
   )
 }
 
-function sentAs({ alert: { kind, level, reason, percent, usage } }: NotificationShape): Html {
+/** For people: what happened to the alert, in front of its level. */
+const CHANGES: Readonly<Record<NotificationShape['alert']['reason'], string>> = {
+  entered: 'New',
+  escalated: 'Worse',
+  worse: 'Worse',
+  eased: 'Better',
+  recovered: 'Resolved',
+  repeat: 'Still',
+  uninstalled: 'Uninstalled',
+  test: 'Test',
+}
+
+/** `New: critical at 96 %`. */
+function changeOf({ alert: { kind, status, level, reason, percent, usage } }: NotificationShape): Html {
   const at = percent !== undefined ? formatPercent(percent) : usage === undefined ? '' : formatCount(usage)
-  const what = kind === 'limit-changed' ? html`limit changed` : html`${levelBadge(level)} ${reason}`
-  return html`${what}${at === '' ? '' : ` at ${at}`}`
+  const what = kind === 'limit-changed' ? 'Limit changed' : CHANGES[reason]
+  const shown = kind === 'limit-changed' || status === 'resolved' ? undefined : html`: ${levelBadge(level)}`
+  return html`${what}${shown}${at === '' ? '' : ` at ${at}`}`
 }
 
 const OUTCOME: Record<NotificationShape['fate'], string> = {

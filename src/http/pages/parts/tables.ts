@@ -1,3 +1,4 @@
+import { countOf } from '../../../text/format-number.ts'
 import { type Html, html } from '../../../text/html.ts'
 
 export interface TableColumn {
@@ -31,6 +32,18 @@ export function htmlTable(
 <tbody>
 ${body}</tbody>
 </table>`
+}
+
+/** The first rows of a table, and the others folded. */
+export function longTable(
+  caption: string,
+  columns: readonly Maybe<TableColumn | string>[],
+  rows: readonly (readonly Maybe<Html | string>[])[],
+  atOnce: number,
+): Html {
+  const more = rows.length - atOnce
+  return html`${htmlTable(caption, columns, rows.slice(0, atOnce))}
+${more <= 0 ? undefined : html`<details><summary>${countOf(more, 'more row')}</summary>${htmlTable(`More: ${caption}`, columns, rows.slice(atOnce))}</details>`}`
 }
 
 function headOf({ title, number, sort }: TableColumn): Html {

@@ -1,0 +1,81 @@
+import { expect, test } from 'vitest'
+import { alertId } from '../../src/alerts/alert-state.ts'
+import { redisOfFile } from '../support/of-file.ts'
+import { BEARER, openServer, openState, readings } from './open-server.ts'
+
+const redis = redisOfFile()
+const MAIL = { type: 'email', smtp: 'smtps://mail.example.com', from: 'app@example.com' }
+const OPS = { ...MAIL, to: ['ops@example.com'] }
+const FOR_CUSTOMERS = {
+  http: { publicUrl: 'http://127.0.0.1', brand: { name: 'Example App' } },
+  receivers: { 'ops-mail': OPS, customers: { ...MAIL, to: 'account' } },
+}
+const SEND = 'Send the link to the customer'
+
+/** An account whose customer must reconnect. */
+async function lostAccount(settings: object = FOR_CUSTOMERS, user = 'ada@acme.example.com') {
+  const server = await openServer(redis, { settings })
+  const { connectAccount, poll, clock } = server
+  await connectAccount({ hubId: 4, hubDomain: 'acme.example.com', user })
+  const since = clock.now()
+  await poll(4, readings(since, 10), { token: openState('critical', 'token', since) })
+  const { status, json } = await server.ask('POST', '/api/v1/accounts/4/reconnect-link/mail', BEARER)
+  return { ...server, answer: { status, json }, alertPath: `/alerts/${alertId(4, 'token', since)}?account=4` }
+}
+
+test('the link is mailed to the customer through the deliveries of all messages, and it is in the audit', async () => {
+  const { answer, deps, clock, get } = await lostAccount()
+  expect(answer).toEqual({ status: 200, json: { hubId: 4, to: 'ada@acme.example.com' } })
+  const { ids } = await deps.deliveries.claim(clock.now(), 10)
+  const [sent, ...others] = await Promise.all(ids.map((id) => deps.deliveries.begin(id, clock.now())))
+  expect(others).toEqual([])
+  expect(sent).toMatchObject({ receiver: 'customers', message: { type: 'account.reconnect' } })
+  expect(JSON.stringify(sent)).not.toMatch(/ada@|"url"/)
+  const { json } = await get('/api/v1/audit')
+  expect(json.items).toMatchObject([{ action: 'reconnect-link.mailed', hubId: 4 }])
+})
+
+test('the alert and the account have a button for it; a second click writes to no customer twice', async () => {
+  const { get, signedIn, alertPath, clock, deps } = await lostAccount()
+  expect((await get(alertPath)).text).toContain(SEND)
+  expect((await get('/accounts/4')).text).not.toContain("can't be mailed from here")
+  const { send, see } = await signedIn()
+  const again = await send('/accounts/4/reconnect-link')
+  expect([again.status, again.words]).toEqual([
+    409,
+    expect.stringContaining('the mail before is younger than a minute'),
+  ])
+  const { ids } = await deps.deliveries.claim(clock.now(), 10)
+  const sent = await deps.deliveries.begin(ids[0] ?? '', clock.now())
+  if (typeof sent !== 'object') throw new Error('nothing was sent')
+  await deps.deliveries.record(sent, { outcome: 'delivered', nextAt: null, reason: '', ms: 1 }, clock.now())
+  clock.move(60_000)
+  const { status, headers } = await send('/accounts/4/reconnect-link')
+  expect([status, headers.location]).toEqual([303, '/accounts/4?done=mailed'])
+  expect((await see('/accounts/4?done=mailed')).words).toContain('The link is on its way to the customer.')
+})
+
+test.each([
+  [
+    'a receiver for customers',
+    { receivers: { 'ops-mail': OPS } },
+    'ada@acme.example.com',
+    /no receiver of type email with to: account/,
+  ],
+  ["the app's name", { receivers: FOR_CUSTOMERS.receivers }, 'ada@acme.example.com', /http\.brand\.name is not set/],
+  ['an address', FOR_CUSTOMERS, 'Ada', /the account has no contact/],
+])('without %s it is refused, and the page says why in place of the button', async (_, settings, user, why) => {
+  const { answer, get, alertPath } = await lostAccount(settings, user)
+  expect(answer).toMatchObject({ status: 409, json: { detail: expect.stringMatching(why) } })
+  const { text } = await get(alertPath)
+  expect(text).not.toContain(SEND)
+  expect(text).toMatch(why)
+})
+
+test('it is refused where no alert asks for a new connection', async () => {
+  const { ask, connectAccount } = await openServer(redis, { settings: FOR_CUSTOMERS })
+  await connectAccount({ hubId: 5, user: 'ada@acme.example.com' })
+  const path = (hubId: number) => `/api/v1/accounts/${hubId}/reconnect-link/mail`
+  expect((await ask('POST', path(5), BEARER)).json).toMatchObject({ detail: expect.stringContaining('no open alert') })
+  expect((await ask('POST', path(6), BEARER)).status).toBe(404)
+})
