@@ -67,11 +67,11 @@ test('what an operator has acknowledged is in no count and no worst, and shown b
     'Critical: 1 critical alert; worst: 1.example.com, Custom properties, 960 of 1,000; 1 acknowledged or silenced</a>',
   )
   expect(alerts).toMatch(
-    />1\.example\.com<\/a> <span>1 critical<.*>2\.example\.com<\/a> <span>1 handled<.*; acknowledged by ann<\/span>/s,
+    />1\.example\.com<\/a>\n<details><summary><span>1 critical<.*>2\.example\.com<\/a>\n<details><summary><span>1 handled<.*; acknowledged by ann<\/span>/s,
   )
   expect(alerts).toContain('>critical 1</a>')
   const handled = (await get('/alerts?mark=handled')).text
-  expect(handled).toContain('>2.example.com</a> <span>1 critical<')
+  expect(handled).toContain('>2.example.com</a>\n<details><summary><span>1 critical<')
   expect(handled).not.toContain('>1.example.com</a>')
 })
 

@@ -33,7 +33,8 @@ function lineOf(account: AccountAlertsShape, now: number, { mayWrite, reconnect 
     mayWrite && hubId !== null && alerts.some(wantsReconnect) ? copiedLink(hubId, reconnect(hubId), name) : undefined
   return html`<li id="account-${hubId ?? 0}" class="${account.critical + account.warning === 0 ? 'handled' : worst.level}">
 ${mayWrite ? html`<label><input type="checkbox" name="account" value="${hubId ?? 0}"><span class="unseen">All alerts of ${name}</span></label>${alerts.map((alert) => html`<input type="hidden" name="shown" value="${asSeen(alert)}">`)}` : undefined}
-<details><summary>${nameLink(account)} <span>${alertCountsText(account)}</span> <span class="soft" title="${worstText(worst)}">${worstText(worst)}${quietText(alerts, more)}</span> ${when(worst.since, now)}</summary>
+${nameLink(account)}
+<details><summary><span>${alertCountsText(account)}</span> <span class="soft" title="${worstText(worst)}">${worstText(worst)}${quietText(alerts, more)}</span> ${when(worst.since, now)}</summary>
 ${alertTable(alerts, now, { mayWrite, choose: mayWrite })}
 <p class="row">${more > 0 ? html`<a href="${hubId === null ? '/alerts' : `/accounts/${hubId}#alerts`}">${countOf(more, 'more alert')}</a>` : undefined}${mayWrite && hubId !== null ? html`<a href="${newSilencePath([{ name: 'account', value: String(hubId) }])}">Silence all of ${name}</a>` : undefined}</p>
 </details>
