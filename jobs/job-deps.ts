@@ -20,7 +20,6 @@ import type { Movement } from '../src/heartbeat/movement.ts'
 import type { CoverageStore } from '../src/limits/coverage.ts'
 import type { History } from '../src/limits/history/history.ts'
 import type { Retention } from '../src/limits/history/resolutions.ts'
-import type { TendingRounds } from '../src/limits/history/tending-rounds.ts'
 import type { PollStore } from '../src/limits/poll-store.ts'
 import type { FetchDeps } from '../src/limits/polling/account-calls.ts'
 import type { PollSettings } from '../src/limits/polling/poll-settings.ts'
@@ -72,7 +71,6 @@ export interface JobDeps
   failedCalls: FailedCalls
   history: History
   historyKeep: Retention
-  rounds: TendingRounds
   heartbeats: HeartbeatStore
   /** Undefined: no heartbeat is sent. */
   heartbeat: HeartbeatSettings | undefined

@@ -19,10 +19,6 @@ export interface ChunkJob {
   claimedUntil?: number
 }
 
-export interface TendJob {
-  partitions: number[]
-}
-
 export interface DeliverJob {
   deliveryId: string
 }
@@ -32,7 +28,7 @@ export interface Queues {
   pollLimits: Queue<ChunkJob>
   uninstall: Queue<ChunkJob>
   deliver: Queue<DeliverJob>
-  tendHistory: Queue<TendJob>
+  tendHistory: Queue
   /**
    * Plans a sweep at a moment, or right away: in this daemon, or those that sweep. Never rejects: what was found is in
    * Redis, and a daemon that was not woken finds it at its next tick.
@@ -76,7 +72,7 @@ export function createQueues(connection: Store, prefix: string, clock: Clock, lo
     pollLimits: chunks(QUEUE.pollLimits),
     uninstall: chunks(QUEUE.uninstall),
     deliver: new Queue<DeliverJob>(QUEUE.deliver, { ...shared, defaultJobOptions: ONCE_OPTIONS }),
-    tendHistory: new Queue<TendJob>(QUEUE.tendHistory, { ...shared, defaultJobOptions: ONCE_OPTIONS }),
+    tendHistory: new Queue(QUEUE.tendHistory, { ...shared, defaultJobOptions: ONCE_OPTIONS }),
   }
   for (const queue of Object.values(queues)) {
     queue.on('error', (error) => log.warn({ code: 'queue.error', queue: queue.name, err: error }, 'queue: no Redis'))

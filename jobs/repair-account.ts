@@ -40,6 +40,7 @@ const TYPES: Readonly<Record<KeyName, 'hash' | 'string' | 'list'>> = {
   tokens: 'hash',
   alerts: 'hash',
   history: 'list',
+  transitions: 'list',
   access: 'string',
   watch: 'string',
   samples: 'string',

@@ -5,7 +5,6 @@ import { type AlertedAccount, openAlertMessages, readAlertedAccounts } from '../
 import { receiversOf } from '../src/alerts/route.ts'
 import { decodeSendState } from '../src/alerts/sending/send-state.ts'
 import { BATCH, type PlannedEvent, type StoredEvent, type WaitingAcknowledgement } from '../src/delivery/event-store.ts'
-import { PARTITIONS } from '../src/redis/keys.ts'
 import { unlessOfOtherType } from '../src/redis/other-type.ts'
 import { chunksOf } from '../src/runtime/chunks-of.ts'
 import { defined } from '../src/runtime/defined.ts'
@@ -30,30 +29,23 @@ const WAITS_FOR_NEWEST_MS = 60_000
  */
 export async function sendEvents(deps: EventsWork): Promise<number | undefined> {
   const now = deps.clock.now()
-  const partitions = Array.from({ length: PARTITIONS }, (_, number) => number)
-  const moments = await Promise.all(
-    partitions.flatMap((partition) => [
-      sendAccountEvents(deps, partition, now),
-      sendAcknowledgements(deps, partition, now),
-    ]),
-  )
+  const moments = await Promise.all([sendAccountEvents(deps, now), sendAcknowledgements(deps, now)])
   const next = moments.filter((moment) => moment !== undefined)
   return next.length === 0 ? undefined : Math.min(...next)
 }
 
-async function sendAccountEvents(deps: EventsWork, partition: number, now: number): Promise<number | undefined> {
+async function sendAccountEvents(deps: EventsWork, now: number): Promise<number | undefined> {
   const { events, eventReceivers, log } = deps
   if (eventReceivers.accounts.length === 0) {
-    await events.leave(partition, 'account-events')
+    await events.leave('accountEvents', now)
     return undefined
   }
-  const waiting = await events.readAccountEvents(partition)
+  const waiting = await events.readAccountEvents()
   if (waiting.length === 0) return undefined
-  const planned = await events.plan(await accountMessages(deps, partition, waiting), now)
-  if (planned > 0) log.info({ code: 'events.planned', partition, count: planned }, 'events are on their way')
+  const planned = await events.plan(await accountMessages(deps, waiting), now)
+  if (planned > 0) log.info({ code: 'events.planned', count: planned }, 'events are on their way')
   const done = waiting.filter(({ at }) => at + KEPT_MS <= now)
   await events.forget(
-    partition,
     'accountEvents',
     done.map(({ id }) => id),
   )
@@ -62,16 +54,15 @@ async function sendAccountEvents(deps: EventsWork, partition: number, now: numbe
 }
 
 /** The same whichever daemon makes it. */
-function idFor(partition: number, what: 'event' | 'acknowledgement', id: string, receiver: string): string {
+function idFor(what: 'event' | 'acknowledgement', id: string, receiver: string): string {
   return `evt_${createHash('sha256')
-    .update(JSON.stringify([partition, what, id, receiver]))
+    .update(JSON.stringify([what, id, receiver]))
     .digest('hex')
     .slice(0, 24)}`
 }
 
 async function accountMessages(
   { eventReceivers, store, keys }: EventsWork,
-  partition: number,
   waiting: readonly StoredEvent[],
 ): Promise<PlannedEvent[]> {
   const domains = new Map<number, string>()
@@ -91,19 +82,19 @@ async function accountMessages(
           account: { hubId: one.hubId, hubDomain: domains.get(one.hubId) ?? '' },
         },
       }
-      return { id: idFor(partition, 'event', one.id, receiver), receiver, hubId: one.hubId, message }
+      return { id: idFor('event', one.id, receiver), receiver, hubId: one.hubId, message }
     }),
   )
 }
 
 /** Each account, and what each receiver knows, is read once, however many wait. */
-async function sendAcknowledgements(deps: EventsWork, partition: number, now: number): Promise<number | undefined> {
+async function sendAcknowledgements(deps: EventsWork, now: number): Promise<number | undefined> {
   const { events, eventReceivers, store, keys } = deps
   if (eventReceivers.acknowledgements.length === 0) {
-    await events.leave(partition, 'acknowledgements')
+    await events.leave('acknowledgements', now)
     return undefined
   }
-  const waiting = await events.readAcknowledgements(partition)
+  const waiting = await events.readAcknowledgements()
   if (waiting.length === 0) return undefined
   const accounts = await readAlertedAccounts(store, keys, [...new Set(waiting.map(({ hubId }) => hubId))])
   const open = new Map(accounts.map((account) => [account.hubId, openAlertsOf(deps, account, now)]))
@@ -112,13 +103,12 @@ async function sendAcknowledgements(deps: EventsWork, partition: number, now: nu
   let [isKept, isUndecided] = [false, false]
   for (const one of waiting) {
     const found = acknowledgedNow(open.get(one.hubId), one, now)
-    const isDone =
-      found === undefined || (await sendAcknowledgement(deps, { partition, waiting: one, ...found, isSent }, now))
+    const isDone = found === undefined || (await sendAcknowledgement(deps, { waiting: one, ...found, isSent }, now))
     if (isDone && one.at + KEPT_MS <= now) done.push(one.id)
     isKept ||= isDone && one.at + KEPT_MS > now
     if (!isDone) isUndecided = true
   }
-  await events.forget(partition, 'acknowledgements', done)
+  await events.forget('acknowledgements', done)
   if (isUndecided) return now + AGAIN_MS
   return isKept ? now + KEPT_MS : undefined
 }
@@ -167,7 +157,6 @@ async function readSent(
 }
 
 interface Acknowledging {
-  partition: number
   waiting: WaitingAcknowledgement
   alert: Alert
   acknowledged: Acknowledged
@@ -177,7 +166,7 @@ interface Acknowledging {
 /** True where each receiver that takes it has it on its way, or is not to have it. */
 async function sendAcknowledgement(
   { eventReceivers, sending, events }: EventsWork,
-  { partition, waiting, alert, acknowledged, isSent }: Acknowledging,
+  { waiting, alert, acknowledged, isSent }: Acknowledging,
   now: number,
 ): Promise<boolean> {
   const age = now - waiting.at
@@ -205,7 +194,7 @@ async function sendAcknowledgement(
       if (routed.includes(receiver) && age < WAITS_FOR_ALERT_MS) isDone = false
       continue
     }
-    const planned = { id: idFor(partition, 'acknowledgement', waiting.id, receiver), receiver, message }
+    const planned = { id: idFor('acknowledgement', waiting.id, receiver), receiver, message }
     const what = { alert: waiting.alert, newest: age > newestSentBy ? '' : alert.id }
     const is = await events.planAcknowledgement(planned, what, now)
     if (is === 'wait' || is === 'older') isDone = false

@@ -2,14 +2,8 @@ import { forecastAccount } from '../src/limits/forecast/forecast-account.ts'
 import type { AccountHistory } from '../src/limits/history/history.ts'
 import { thinOut } from '../src/limits/history/resolutions.ts'
 import type { JobDeps } from './job-deps.ts'
-import type { TendJob } from './queues.ts'
 
-type SweepHistoryWork = Pick<JobDeps, 'rounds' | 'queues' | 'clock'>
-
-export type TendWork = Pick<
-  JobDeps,
-  'rounds' | 'queues' | 'clock' | 'registry' | 'historyKeep' | 'metrics' | 'repair' | 'log'
-> &
+export type TendWork = Pick<JobDeps, 'due' | 'queues' | 'clock' | 'historyKeep' | 'metrics' | 'repair' | 'log'> &
   Parameters<typeof forecastAccount>[0]
 
 /** Accounts of a chunk, and how long it may take: a job that doesn't end counts as stuck. */
@@ -17,38 +11,33 @@ const CHUNK = 200
 const CHUNK_MS = 20_000
 /** Between two chunks: there is a day for all of them, and polls and refreshes go first. */
 const BREATHER_MS = 500
+const DAY_MS = 86_400_000
 
-/** Hands on the partitions whose turn it is; one chunk at a time, that the slow work holds up no other. */
-export async function sweepHistory({ queues, rounds, clock }: SweepHistoryWork): Promise<undefined> {
+/** One chunk at a time, that the slow work holds up no other. */
+export async function sweepHistory({
+  queues,
+  due,
+  clock,
+}: Pick<JobDeps, 'due' | 'queues' | 'clock'>): Promise<undefined> {
   const queue = queues.tendHistory
-  const partitions = await rounds.due(clock.now())
   // One job at a time, by its id.
-  if (partitions.length > 0) await queue.add(queue.name, { partitions }, { jobId: 'next', timestamp: clock.now() })
+  if ((await due.countDue('history', clock.now())) > 0)
+    await queue.add(queue.name, {}, { jobId: 'next', timestamp: clock.now() })
 }
 
-/** The next accounts of these partitions, in any state, one after the other. */
-export async function tendHistory(deps: TendWork, { partitions }: TendJob, signal: AbortSignal): Promise<void> {
-  const { rounds, registry, queues, clock } = deps
-  const until = clock.now() + CHUNK_MS
-  let room = CHUNK
-  const isOver = () => room <= 0 || clock.now() >= until || signal.aborted
-  for (const partition of partitions) {
-    const round = isOver() ? undefined : await rounds.read(partition, clock.now())
-    if (round === undefined) continue
-    const { day } = round
-    const hubIds = await registry.inPartition(partition, room, round.after)
-    let after: number | 'over' = hubIds.length < room ? 'over' : (hubIds.at(-1) ?? 'over')
-    for (const [n, hubId] of hubIds.entries()) {
-      if (isOver()) {
-        after = hubIds[n - 1] ?? round.after
-        break
-      }
-      await tendAccount(deps, hubId)
-      room--
-    }
-    await rounds.write(partition, day, after)
+/** The next accounts, in any state, one after the other. */
+export async function tendHistory(deps: TendWork, signal: AbortSignal): Promise<void> {
+  const { due, queues, clock } = deps
+  const end = clock.now() + CHUNK_MS
+  const { hubIds, until } = await due.claim('history', clock.now(), CHUNK)
+  const left = [...hubIds]
+  while (left.length > 0 && clock.now() < end && !signal.aborted) {
+    const hubId = left.shift() as number
+    await tendAccount(deps, hubId)
+    await due.moveClaims('history', [hubId], until, clock.now() + DAY_MS)
   }
-  if (isOver()) await queues.wake('tend-history', clock.now() + BREATHER_MS)
+  await due.moveClaims('history', left, until, clock.now())
+  if (hubIds.length === CHUNK || left.length > 0) await queues.wake('tend-history', clock.now() + BREATHER_MS)
 }
 
 /** Once a day its history is thinned out and its forecast made; where one fails, the other is done all the same. */

@@ -7,7 +7,7 @@ import { deliver, PER_RECEIVER, type StopSignals } from './deliver.ts'
 import type { JobDeps } from './job-deps.ts'
 import { type PlannedSweeps, startSweeps } from './planned-sweeps.ts'
 import { pollLimits } from './poll-limits.ts'
-import { type ChunkJob, type DeliverJob, QUEUE, type SweepKind, type TendJob } from './queues.ts'
+import { type ChunkJob, type DeliverJob, QUEUE, type SweepKind } from './queues.ts'
 import { refreshTokens } from './refresh-tokens.ts'
 import { sweep } from './sweep.ts'
 import { tendHistory } from './tend-history.ts'
@@ -69,7 +69,7 @@ function openWorkers(connection: Store, inForce: InForce<JobDeps>, stop: StopSig
     refreshTokens: open<ChunkJob>(QUEUE.refreshTokens, 8, (now, job) => refreshTokens(now, job, stop.stopping)),
     pollLimits: open<ChunkJob>(QUEUE.pollLimits, 4, (now, job) => pollLimits(now, job, stop.stopping)),
     uninstall: open<ChunkJob>(QUEUE.uninstall, 2, (now, job) => uninstall(now, job, stop.stopping)),
-    tendHistory: open<TendJob>(QUEUE.tendHistory, 1, (now, job) => tendHistory(now, job, stop.stopping)),
+    tendHistory: open(QUEUE.tendHistory, 1, (now) => tendHistory(now, stop.stopping)),
     deliver: open<DeliverJob>(QUEUE.deliver, deliveriesAtATime(inForce.value), (now, job) => deliver(now, job, stop)),
   }
 }

@@ -12,7 +12,6 @@ import type { AppInput } from './app/input.ts'
 import { type Reloaded, reload, replanInBackground } from './app/reload.ts'
 import { openResources } from './app/resources.ts'
 import { buildServices, type Services } from './app/services.ts'
-import { bringUpToDate } from './app/upgrade.ts'
 import { type DataWatch, startDaemonReports, startDataWatch, tendAppendOnlyFile } from './app/watches.ts'
 import { AuditLog } from './audit/audit-log.ts'
 import { type HealthReport, judgeHealth } from './checks/health-report.ts'
@@ -98,9 +97,8 @@ export async function startApp(
   const audit = new AuditLog({ ...resources, store: pages })
   const ofConfig = openConfigAudit(() => inForce.value, { audit, store: pages }, nameOfDaemon())
   const { http, facts, accessTokens } = await serve(daemon)
-  await openData(resources, 'daemon', lifecycle)
+  await openData(resources, lifecycle)
   await checkKeys(store, keys, vault)
-  await bringUpToDate(resources)
   keepUnsealing(daemon, input.config.dataDir)
   const reports = await startReports(daemon, facts)
   await inForce.value.deliveries.enable([...inForce.value.receivers.values()], clock.now())

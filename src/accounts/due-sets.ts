@@ -1,6 +1,6 @@
-import { accountSteps } from '../redis/account-steps.ts'
 import type { Store } from '../redis/connect.ts'
-import { type DueKind, everyPartition, hubIdsIn, type Keys, PARTITIONS } from '../redis/keys.ts'
+import { type DueKind, type DueSet, hubIdsIn, type Keys } from '../redis/keys.ts'
+import { chunksOf } from '../runtime/chunks-of.ts'
 import { freshBytes } from '../runtime/fresh-bytes.ts'
 import type { DueToken } from './choose-due.ts'
 
@@ -8,7 +8,11 @@ import type { DueToken } from './choose-due.ts'
 export const OVERDUE_AFTER_MS = 60_000
 
 /** How long a claim lasts, ms: then what was claimed and not finished is due again. */
-export const ACCOUNT_CLAIM_MS: Record<Exclude<DueKind, 'refresh'>, number> = { poll: 60_000, uninstall: 30_000 }
+export const ACCOUNT_CLAIM_MS: Record<Exclude<DueSet, 'refresh'>, number> = {
+  poll: 60_000,
+  uninstall: 30_000,
+  history: 60_000,
+}
 
 /**
  * A claim on a token lasts a tenth of the token's life, because for a life of 20 seconds another worker must get its turn
@@ -20,8 +24,13 @@ const TOKEN_CLAIM = { shortestMs: 1_000, longestMs: 60_000 }
 const FRACTIONS = 4096
 const freshChance = () => freshBytes(2).readUInt16BE() / 65_536
 
-/** Due accounts of a partition that are compared to find the nearest to expiry: half of them came due last. */
-const MOST_COMPARED = 1_000
+/**
+ * Due accounts that are compared to find the nearest to expiry. Of more, half are those that are due longest and half those that
+ * came last: thousands that were imported at once must not hide accounts that came due after them.
+ */
+const MOST_COMPARED = 20_000
+/** So many accounts take Redis a few ms; then others have their turn. */
+const READ_AT_ONCE = 1_000
 
 /**
  * A backlog of more than so many is read anew a second later: a sweep comes many times a second while it is worked off, and what was
@@ -30,8 +39,9 @@ const MOST_COMPARED = 1_000
 const LONG_BACKLOG = 2_000
 const BACKLOG_KEPT_MS = 1_000
 
-/** Accounts of a partition that are read for the first expiry, or as failing: the fleet would be one of 128,000. */
-const MOST_WALKED = 2_000
+/** Accounts that are read for the first expiry; as failing. */
+const MOST_WALKED = 128_000
+const MOST_FAILING = 10_000
 
 /**
  * A result that took more than so many accounts is cached, because every request for
@@ -66,8 +76,8 @@ export interface DueOutlook {
 }
 
 /**
- * The one source of truth for "when next": a sorted set per kind and partition. Nothing else remembers what is due, so
- * nothing can disagree with it.
+ * The one source of truth for "when next": a sorted set for each kind. Nothing else remembers what is due, so nothing can
+ * disagree with it.
  */
 export class DueSets {
   readonly #store: Store
@@ -85,20 +95,16 @@ export class DueSets {
   }
 
   /** The end of claims that begin, or are renewed, at `now`, ms: no plan, and hardly another claim, is at that very moment. */
-  claimEnd(kind: Exclude<DueKind, 'refresh'>, now: number): number {
+  claimEnd(kind: Exclude<DueSet, 'refresh'>, now: number): number {
     const mark = 1 + Math.floor(this.#chance() * (FRACTIONS - 1))
     return Math.round(now) + ACCOUNT_CLAIM_MS[kind] + mark / FRACTIONS
   }
 
-  /** Claims up to `limit` of what is due by `now`, an even part from each partition. */
-  async claim(kind: Exclude<DueKind, 'refresh'>, now: number, limit: number): Promise<Claimed> {
-    const perPartition = Math.max(1, Math.ceil(limit / PARTITIONS))
+  /** Claims up to `limit` of what is due by `now`. */
+  async claim(kind: Exclude<DueSet, 'refresh'>, now: number, limit: number): Promise<Claimed> {
     const until = this.claimEnd(kind, now)
-    const parts = await everyPartition(this.#keys, (partition) =>
-      accountSteps(this.#store).claimDue(partition.due[kind], now, perPartition, until),
-    )
-    const hubIds = parts.flatMap(([claimed]) => hubIdsIn(claimed))
-    return { hubIds, until, next: earliest(parts.map(([, next]) => next)) }
+    const [claimed, next] = await this.#store.claimDue(this.#keys.due[kind], now, limit, until)
+    return { hubIds: hubIdsIn(claimed), until, next: momentIn(next) }
   }
 
   /**
@@ -112,23 +118,16 @@ export class DueSets {
       // A newer plan is found when the backlog is read anew.
       return { ...known, next: Math.min(known.next ?? Number.POSITIVE_INFINITY, known.at + BACKLOG_KEPT_MS) }
     }
-    const parts = await everyPartition(this.#keys, (partition) =>
-      accountSteps(this.#store).dueTokens(partition.due.refresh, now, MOST_COMPARED, partition.accountPrefix),
-    )
-    const due: DueToken[] = []
-    const ends = parts.map((text) => {
-      const fields = text.split(',')
-      for (let at = 0; at + 6 < fields.length; at += 6) due.push(readDueToken(fields, at))
-      return fields.slice(-2)
-    })
+    const { refresh } = this.#keys.due
+    const [due, [, next], fleet] = await Promise.all([
+      this.#readDue(now),
+      this.#store.zrangebyscore(refresh, `(${now}`, '+inf', 'WITHSCORES', 'LIMIT', 0, 1),
+      this.#store.zcard(refresh),
+    ])
     const isLong = due.length > LONG_BACKLOG
     // Sorting a sorted list takes hardly any time.
     if (isLong) due.sort((a, b) => a.expiresAt - b.expiresAt)
-    const found = {
-      due,
-      next: earliest(ends.map(([next]) => next)),
-      fleet: sum(ends.map(([, count]) => Number(count))),
-    }
+    const found = { due, next: momentIn(next), fleet }
     this.#backlog = isLong ? { at: now, ...found } : undefined
     return found
   }
@@ -141,14 +140,18 @@ export class DueSets {
   async nearestExpiry(now: number): Promise<number | undefined> {
     const last = this.#longWalk
     if (last !== undefined && Math.abs(now - last.at) < REMEMBERED_MS) return last.nearest
-    const parts = await everyPartition(this.#keys, (partition) =>
-      this.#store.nearestExpiry(partition.due.refresh, now, MOST_WALKED, partition.accountPrefix),
-    )
-    const found = parts.map((part) => part.split(','))
-    const nearest = earliest(found.map(([moment]) => moment))
-    const looked = sum(found.map(([, count]) => Number(count)))
-    this.#longWalk = looked > LONG_WALK ? { at: now, nearest } : undefined
-    return nearest
+    const { accountPrefix, due } = this.#keys
+    let [nearest, looked, is] = ['', 0, '']
+    for (let first = 0; first < MOST_WALKED && is !== 'over'; first += READ_AT_ONCE) {
+      const end = first + READ_AT_ONCE - 1
+      const found = await this.#store.nearestExpiry(due.refresh, now, first, end, nearest, accountPrefix)
+      ;[nearest, , is] = found
+      looked += found[1]
+      if (found[1] < READ_AT_ONCE) break
+    }
+    const moment = momentIn(nearest)
+    this.#longWalk = looked > LONG_WALK ? { at: now, nearest: moment } : undefined
+    return moment
   }
 
   /**
@@ -156,36 +159,45 @@ export class DueSets {
    * have a next refresh at all.
    */
   async countLate(now: number): Promise<{ late: number; kept: number }> {
-    const parts = await this.#waiting(now)
-    const late = parts.flatMap(({ tokens }) => tokens).filter(({ lane }) => lane === 'healthy')
-    return { late: late.length, kept: sum(parts.map(({ kept }) => kept)) }
+    const late = (await this.#waiting(now)).filter(({ lane }) => lane === 'healthy')
+    return { late: late.length, kept: await this.#store.zcard(this.#keys.due.refresh) }
   }
 
   /** Accounts whose access token is over, and that wait for their refresh. Nothing is read as long as no token is over. */
   async expired(now: number): Promise<number[]> {
     const nearest = await this.nearestExpiry(now)
     if (nearest === undefined || nearest > now) return []
-    return (await this.#waiting(now)).flatMap(({ tokens }) => tokens.map(({ hubId }) => hubId))
+    return (await this.#waiting(now)).map(({ hubId }) => hubId)
   }
 
-  /** Tokens that are over, and due or waiting for their next attempt, by partition; `kept`: how many there are at all. */
-  async #waiting(now: number): Promise<{ tokens: DueToken[]; kept: number }[]> {
-    return everyPartition(this.#keys, async ({ due, accountPrefix }) => {
-      const until = now + LONGEST_WAIT_MS
-      const text = await accountSteps(this.#store).dueTokens(due.refresh, until, MOST_COMPARED, accountPrefix)
+  /** Tokens that are over, and due or waiting for their next attempt. */
+  async #waiting(now: number): Promise<DueToken[]> {
+    return (await this.#readDue(now + LONGEST_WAIT_MS)).filter(({ expiresAt }) => expiresAt <= now)
+  }
+
+  async #readDue(now: number): Promise<DueToken[]> {
+    const { accountPrefix, due } = this.#keys
+    const count = await this.#store.zcount(due.refresh, '-inf', now)
+    const half = MOST_COMPARED / 2
+    const pages = count <= MOST_COMPARED ? pagesOf(0, count) : [...pagesOf(0, half), ...pagesOf(count - half, count)]
+    const texts = await Promise.all(
+      pages.map(([first, last]) => this.#store.dueTokens(due.refresh, first, last, accountPrefix)),
+    )
+    // By hubId: one that moved on between two steps is seen twice.
+    const found = new Map<number, DueToken>()
+    for (const text of texts) {
       const fields = text.split(',')
-      const tokens: DueToken[] = []
-      for (let at = 0; at + 6 < fields.length; at += 6) tokens.push(readDueToken(fields, at))
-      return { tokens: tokens.filter(({ expiresAt }) => expiresAt <= now), kept: Number(fields.at(-1)) }
-    })
+      for (let at = 0; at + 5 < fields.length; at += 6) {
+        const token = readDueToken(fields, at)
+        found.set(token.hubId, token)
+      }
+    }
+    return [...found.values()]
   }
 
   /** Makes due all that is due later: the clock by which it was planned was set back. */
   async bringForward(now: number): Promise<void> {
-    const kinds = ['refresh', 'poll', 'uninstall'] as const
-    await everyPartition(this.#keys, ({ due }) =>
-      Promise.all(kinds.map((kind) => this.#store.bringForward(due[kind], now))),
-    )
+    for (const due of Object.values(this.#keys.due)) await this.#store.bringForward(due, now)
   }
 
   /** Claims those of the chosen that are still due, and returns them in the order given. */
@@ -195,92 +207,65 @@ export class DueSets {
       const asked = new Set(tokens.map(({ hubId }) => hubId))
       this.#backlog.due = this.#backlog.due.filter(({ hubId }) => !asked.has(hubId))
     }
-    return this.#claimChosen('refresh', chosen, now)
-  }
-
-  /** Claims those that are still due, each until its moment, and returns them in the order given. */
-  async #claimChosen(kind: DueKind, chosen: { hubId: number; until: number }[], now: number): Promise<number[]> {
-    const byPartition = Map.groupBy(chosen, ({ hubId }) => this.#keys.partitionOf(hubId))
-    const claimed = await Promise.all(
-      [...byPartition].map(([partition, some]) => {
-        const asked = some.flatMap(({ hubId, until }) => [hubId, until])
-        return this.#store.claimTokens(this.#keys.partition(partition).due[kind], now, ...asked)
-      }),
-    )
-    const ours = new Set(claimed.flat().map(Number))
+    if (chosen.length === 0) return []
+    const asked = chosen.flatMap(({ hubId, until }) => [hubId, until])
+    const ours = new Set((await this.#store.claimTokens(this.#keys.due.refresh, now, ...asked)).map(Number))
     return chosen.map(({ hubId }) => hubId).filter((hubId) => ours.has(hubId))
   }
 
   /** Claims one account until `until`, whenever it is due; returns its moment before, or undefined where it is not planned at all. */
   async takeClaim(kind: DueKind, hubId: number, until: number): Promise<number | undefined> {
-    const before = await this.#store.takeClaim(this.#partition(hubId).due[kind], hubId, until)
+    const before = await this.#store.takeClaim(this.#keys.due[kind], hubId, until)
     return before === '' ? undefined : Number(before)
   }
 
   /** Gives claims that end at `before` another end; returns whose they still are: others are left as they are. */
-  async moveClaims(kind: DueKind, hubIds: readonly number[], before: number, after: number): Promise<Set<number>> {
-    const byPartition = Map.groupBy(hubIds, (hubId) => this.#keys.partitionOf(hubId))
-    const ours = await Promise.all(
-      [...byPartition].map(([partition, some]) =>
-        this.#store.moveClaims(this.#keys.partition(partition).due[kind], before, after, ...some),
-      ),
-    )
-    return new Set(ours.flat().map(Number))
+  async moveClaims(kind: DueSet, hubIds: readonly number[], before: number, after: number): Promise<Set<number>> {
+    if (hubIds.length === 0) return new Set()
+    return new Set((await this.#store.moveClaims(this.#keys.due[kind], before, after, ...hubIds)).map(Number))
   }
 
   /** Moves those that are planned at all: an account that was uninstalled meanwhile stays out. */
-  async plan(kind: DueKind, hubIds: readonly number[], at: number): Promise<void> {
-    await Promise.all(
-      hubIds.map((hubId) => this.#store.zadd(this.#partition(hubId).due[kind], 'XX', Math.round(at), hubId)),
-    )
+  async plan(kind: DueSet, hubIds: readonly number[], at: number): Promise<void> {
+    if (hubIds.length === 0) return
+    const moments = hubIds.flatMap((hubId) => [Math.round(at), hubId])
+    await this.#store.zadd(this.#keys.due[kind], 'XX', ...moments)
   }
 
-  /** Accounts that are due later than at a moment, a partition at a time. */
+  /** Accounts that are due later than at a moment, some at a time. */
   async *laterThan(kind: DueKind, at: number): AsyncGenerator<number[]> {
-    for (let number = 0; number < PARTITIONS; number++) {
-      const hubIds = await this.#store.zrangebyscore(this.#keys.partition(number).due[kind], `(${at}`, '+inf')
-      yield hubIdsIn(hubIds)
-    }
+    yield* chunksOf(hubIdsIn(await this.#store.zrangebyscore(this.#keys.due[kind], `(${at}`, '+inf')), READ_AT_ONCE)
   }
 
   /** Next due moment of the account, or null. */
-  async when(kind: DueKind, hubId: number): Promise<number | null> {
-    const score = await this.#store.zscore(this.#partition(hubId).due[kind], hubId)
+  async when(kind: DueSet, hubId: number): Promise<number | null> {
+    const score = await this.#store.zscore(this.#keys.due[kind], hubId)
     return score === null ? null : Math.floor(Number(score))
   }
 
   /** How many are due since `at` or longer. */
-  async countDue(kind: DueKind, at: number): Promise<number> {
-    const counts = await everyPartition(this.#keys, (partition) => this.#store.zcount(partition.due[kind], '-inf', at))
-    return sum(counts)
+  countDue(kind: DueSet, at: number): Promise<number> {
+    return this.#store.zcount(this.#keys.due[kind], '-inf', at)
   }
 
-  /** Accounts that have been due since `at` or longer: so many of each partition. */
+  /** Accounts that have been due since `at` or longer, so many of them. */
   async overdue(kind: DueKind, at: number, most: number): Promise<number[]> {
-    const parts = await everyPartition(this.#keys, ({ due }) =>
-      this.#store.zrangebyscore(due[kind], '-inf', at, 'LIMIT', 0, most),
-    )
-    return hubIdsIn(parts.flat())
+    return hubIdsIn(await this.#store.zrangebyscore(this.#keys.due[kind], '-inf', at, 'LIMIT', 0, most))
   }
 
   /** How many are due since `at` or longer; the earliest moment that anything is due, and whose that is, or undefined. */
   async outlook(kind: DueKind, at: number): Promise<DueOutlook> {
-    const parts = await everyPartition(this.#keys, ({ due }) => this.#store.dueOutlook(due[kind], at))
-    const next = earliest(parts.map(([, moment]) => moment))
-    const first = parts.find(([, moment]) => moment !== '' && Math.floor(Number(moment)) === next)
-    return { count: sum(parts.map(([count]) => count)), next, first: hubIdsIn(first?.slice(2).map(String) ?? [])[0] }
+    const [count, [first, next]] = await Promise.all([
+      this.countDue(kind, at),
+      this.#store.zrange(this.#keys.due[kind], 0, '0', 'WITHSCORES'),
+    ])
+    return { count, next: momentIn(next), first: hubIdsIn(first === undefined ? [] : [first])[0] }
   }
 
   /** How many refreshes should have been done at `at`: not taken up, or failing with a token that was over by then. */
-  async countOverdue(at: number): Promise<number> {
-    const counts = await everyPartition(this.#keys, ({ due, state, accountPrefix }) =>
-      this.#store.countOverdue(due.refresh, state.failing, at, MOST_WALKED, accountPrefix),
-    )
-    return sum(counts)
-  }
-
-  #partition(hubId: number) {
-    return this.#keys.partition(this.#keys.partitionOf(hubId))
+  countOverdue(at: number): Promise<number> {
+    const { due, state, accountPrefix } = this.#keys
+    return this.#store.countOverdue(due.refresh, state.failing, at, MOST_FAILING, accountPrefix)
   }
 }
 
@@ -302,12 +287,15 @@ function readDueToken(fields: readonly string[], at: number): DueToken {
   }
 }
 
-/** The earliest of stored moments, of which some may be none. */
-function earliest(moments: readonly (string | undefined)[]): number | undefined {
-  const there = moments.flatMap((moment) => (moment ? [Math.floor(Number(moment))] : []))
-  return there.length === 0 ? undefined : Math.min(...there)
+/** Places from `first` up to, and not including, `end`, as pages of a sorted set. */
+function pagesOf(first: number, end: number): [first: number, last: number][] {
+  return Array.from({ length: Math.ceil((end - first) / READ_AT_ONCE) }, (_, n) => {
+    const from = first + n * READ_AT_ONCE
+    return [from, Math.min(from + READ_AT_ONCE, end) - 1]
+  })
 }
 
-function sum(counts: readonly number[]): number {
-  return counts.reduce((total, count) => total + count, 0)
+/** Undefined for none. */
+function momentIn(score: string | undefined): number | undefined {
+  return score === undefined || score === '' ? undefined : Math.floor(Number(score))
 }

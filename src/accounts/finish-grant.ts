@@ -149,7 +149,7 @@ async function deleteGrant(deps: FinishDeps, grant: ParkedGrant): Promise<Finish
 /** All accounts are read: once for each attempt to delete the token of a grant, which is rare. */
 async function holderOfAny({ store, keys, vault }: FinishDeps, doomed: Secret[]): Promise<number | undefined> {
   const names = new Set(doomed.map((token) => token.reveal()))
-  for await (const hubIds of liveHubIds({ store, keys })) {
+  for await (const hubIds of liveHubIds({ store, keys }, 500)) {
     const stored = await Promise.all(
       hubIds.map((hubId) =>
         unlessOfOtherType(store.hmgetBuffer(keys.account(hubId).tokens, 'refresh', 'previous'), []),

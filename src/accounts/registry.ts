@@ -1,8 +1,9 @@
 import { readWatch } from '../limits/watch/read-watch.ts'
 import { unreadableFields } from '../redis/account-record.ts'
 import type { Store } from '../redis/connect.ts'
-import { ACCOUNT_STATES, type AccountState, everyPartition, hubIdsIn, type Keys, PARTITIONS } from '../redis/keys.ts'
+import { ACCOUNT_STATES, type AccountState, hubIdsIn, type Keys } from '../redis/keys.ts'
 import { unlessOfOtherType } from '../redis/other-type.ts'
+import { resultsOf } from '../redis/results-of.ts'
 import { type Account, readAccount } from './account.ts'
 
 /** The installed accounts: reading only. Changes are atomic steps of the room that decides them. */
@@ -29,7 +30,7 @@ export class Registry {
 
   /** The state in whose list the account is: its own record may be unreadable. */
   async listedIn(hubId: number): Promise<AccountState | undefined> {
-    const { state } = this.#keys.partition(this.#keys.partitionOf(hubId))
+    const { state } = this.#keys
     const scores = await Promise.all(ACCOUNT_STATES.map((one) => this.#store.zscore(state[one], hubId)))
     return ACCOUNT_STATES.find((_, n) => scores[n] !== null)
   }
@@ -46,50 +47,36 @@ export class Registry {
 
   /** One page of accounts, by hubId from just after `after`. */
   async page(limit: number, after = 0, states: readonly AccountState[] = ACCOUNT_STATES): Promise<Account[]> {
-    const parts = await everyPartition(this.#keys, (_, number) => this.inPartition(number, limit, after, states))
-    const hubIds = parts.flat()
-    return this.getMany(hubIds.sort((a, b) => a - b).slice(0, limit))
+    return this.getMany(await this.hubIds(limit, after, states))
   }
 
-  /** hubIds of one partition, from just after `after`. */
-  async inPartition(
-    partition: number,
-    limit: number,
-    after: number,
-    states: readonly AccountState[] = ACCOUNT_STATES,
-  ): Promise<number[]> {
-    const { state } = this.#keys.partition(partition)
-    const lists = await Promise.all(
-      states.map((one) => this.#store.zrangebyscore(state[one], `(${after}`, '+inf', 'LIMIT', 0, limit)),
-    )
-    // A set, because an account may change its state while the lists are read.
-    const hubIds = new Set(hubIdsIn(lists.flat()))
-    return [...hubIds].sort((a, b) => a - b).slice(0, limit)
+  /** The first hubIds after `after`. At one moment: an account that goes from one state to another is in one of them. */
+  async hubIds(limit: number, after: number, states: readonly AccountState[] = ACCOUNT_STATES): Promise<number[]> {
+    const reading = this.#store.multi()
+    for (const state of states) reading.zrangebyscore(this.#keys.state[state], `(${after}`, '+inf', 'LIMIT', 0, limit)
+    const lists = resultsOf<string[]>(await reading.exec())
+    return hubIdsIn(lists.flat())
+      .sort((a, b) => a - b)
+      .slice(0, limit)
   }
 
   async countByState(): Promise<Record<AccountState, number>> {
-    const parts = await everyPartition(this.#keys, ({ state }) =>
-      this.#store.countStates(state.active, ...ACCOUNT_STATES),
-    )
-    const counts = ACCOUNT_STATES.map((state, n) => [state, parts.reduce((sum, part) => sum + (part[n] ?? 0), 0)])
-    return Object.fromEntries(counts) as Record<AccountState, number>
+    const reading = this.#store.multi()
+    for (const state of ACCOUNT_STATES) reading.zcard(this.#keys.state[state])
+    const counts = resultsOf<number>(await reading.exec())
+    return Object.fromEntries(ACCOUNT_STATES.map((state, n) => [state, counts[n] ?? 0])) as Record<AccountState, number>
   }
 
   /** Accounts of these that are in the state. */
   async among(state: AccountState, hubIds: readonly number[]): Promise<Set<number>> {
-    const parts = await everyPartition(this.#keys, async (partition, number) => {
-      const own = hubIds.filter((hubId) => this.#keys.partitionOf(hubId) === number)
-      if (own.length === 0) return []
-      const scores = await this.#store.zmscore(partition.state[state], ...own)
-      return own.filter((_, n) => scores[n] !== null)
-    })
-    return new Set(parts.flat())
+    if (hubIds.length === 0) return new Set()
+    const scores = await this.#store.zmscore(this.#keys.state[state], ...hubIds)
+    return new Set(hubIds.filter((_, n) => scores[n] !== null))
   }
 
   /** hubIds with an alert open or pending. */
   async alerting(): Promise<number[]> {
-    const members = await everyPartition(this.#keys, (partition) => this.#store.smembers(partition.alerting))
-    return hubIdsIn(members.flat()).sort((a, b) => a - b)
+    return hubIdsIn(await this.#store.smembers(this.#keys.alerting)).sort((a, b) => a - b)
   }
 }
 
@@ -97,27 +84,16 @@ const GONE: readonly AccountState[] = ['uninstalling', 'uninstalled']
 /** States in which there is a refresh token worth taking along. */
 export const LIVE_STATES = ACCOUNT_STATES.filter((state) => !GONE.includes(state))
 
-/** hubIds of all live accounts, partition by partition. */
-export async function* liveHubIds({ store, keys }: { store: Store; keys: Keys }): AsyncGenerator<number[]> {
-  for (let partition = 0; partition < PARTITIONS; partition++) {
-    const { state } = keys.partition(partition)
-    const lists = await Promise.all(LIVE_STATES.map((live) => store.zrange(state[live], '0', '-1')))
-    // A set, because an account may change its state while the lists are read.
-    yield [...new Set(hubIdsIn(lists.flat()))]
-  }
-}
-
-/** The same in lists of one size: what is read of all accounts must not be in memory together. */
-export async function* inBatches(
-  lists: AsyncIterable<number[]> | Iterable<number[]>,
+/** hubIds of all live accounts in order, some at a time: what is read of all accounts must not be in memory together. */
+export async function* liveHubIds(
+  { store, keys }: { store: Store; keys: Keys },
   size: number,
 ): AsyncGenerator<number[]> {
-  let waiting: number[] = []
-  for await (const list of lists) {
-    waiting = [...waiting, ...list]
-    while (waiting.length >= size) yield waiting.splice(0, size)
+  const registry = new Registry(store, keys)
+  for (let hubIds: number[] | undefined; hubIds === undefined || hubIds.length === size; ) {
+    hubIds = await registry.hubIds(size, hubIds?.at(-1) ?? 0, LIVE_STATES)
+    if (hubIds.length > 0) yield hubIds
   }
-  if (waiting.length > 0) yield waiting
 }
 
 /** An account as it leaves: its refresh token is what is stored, and opens only with the key that sealed it. */
@@ -133,9 +109,9 @@ export interface ExportedAccount {
   sealedRefreshToken: string
 }
 
-/** Every live account of the fleet, some hundreds in memory at a time, in no order that means anything. */
+/** Every live account of the fleet by hubId, some hundreds in memory at a time. */
 export async function* readForExport(store: Store, keys: Keys): AsyncGenerator<ExportedAccount[]> {
-  for await (const hubIds of inBatches(liveHubIds({ store, keys }), 500)) {
+  for await (const hubIds of liveHubIds({ store, keys }, 500)) {
     const read = await Promise.all(hubIds.map((hubId) => exportOne(store, keys, hubId)))
     yield read.filter((account) => account !== undefined)
   }

@@ -191,7 +191,7 @@ async function deleteAndFinish(deps: UninstallDeps, attempt: Attempt): Promise<U
 }
 
 async function planAt({ store, keys }: UninstallDeps, hubId: number, kind: DueKind, at: number): Promise<void> {
-  await store.zadd(keys.partition(keys.partitionOf(hubId)).due[kind], 'XX', at, hubId)
+  await store.zadd(keys.due[kind], 'XX', at, hubId)
 }
 
 const HOUR = 3_600_000

@@ -42,9 +42,9 @@ export function idsBetween(alert: Alert, after: number): string[] {
   return Array.from({ length: Math.max(0, last - 1 - after) }, (_, n) => `${own}-${after + 1 + n}`)
 }
 
-/** A transition as it is in the log of its partition. */
+/** A transition as it is in the log. */
 export interface Committed {
-  /** Place in the log, which no other transition of the partition ever has. */
+  /** Place in the log, which no other transition ever has. */
   place: string
   entry: OutboxEntry
 }

@@ -1,5 +1,5 @@
 import type { Store } from '../redis/connect.ts'
-import { type Keys, PARTITIONS } from '../redis/keys.ts'
+import type { Keys } from '../redis/keys.ts'
 import { unlessOfOtherType } from '../redis/other-type.ts'
 import { readSince } from '../redis/read-since.ts'
 import { chunksOf } from '../runtime/chunks-of.ts'
@@ -31,24 +31,23 @@ interface Sources {
   keys: Keys
 }
 
-/** Partitions read at a time: the logs of a storm must not all be in memory together. */
-const PARTITIONS_AT_ONCE = 8
-/** The log of a partition's accounts is not cut before it has so many events. */
-const MOST_EVENTS = 2_000
+/** The log of accounts is not cut before it has so many events. */
+const MOST_EVENTS = 100_000
 
 export async function readChanges(
   deps: Sources,
   { since, until, mostOfEach, isFor }: ChangesQuery,
 ): Promise<FleetChanges> {
-  const all: FleetChange[] = []
-  const kept: number[] = []
-  for (let first = 0; first < PARTITIONS; first += PARTITIONS_AT_ONCE) {
-    const numbers = Array.from({ length: PARTITIONS_AT_ONCE }, (_, n) => first + n)
-    for (const { changes, keptSince } of await Promise.all(numbers.map((n) => readPartition(deps, n, since)))) {
-      all.push(...changes)
-      kept.push(...keptSince)
-    }
-  }
+  const { accountLog: key } = deps.keys
+  const [logged, events] = await Promise.all([
+    readLoggedSince(deps, since),
+    readSince(deps.store, { key, most: MOST_EVENTS, read: readEvent }, since),
+  ])
+  const all = netChanges(
+    logged.found.map(({ alert }) => alert),
+    events.found,
+  )
+  const kept = [logged.keptSince, events.keptSince].filter((at) => at !== undefined)
   if (isFor !== undefined) await nameAccounts(deps, all)
   const mine = isFor === undefined ? all : all.filter(isFor)
   const byGroup = Map.groupBy(worstFirst(mine), groupOf)
@@ -61,19 +60,6 @@ export async function readChanges(
     counts: countsOf(mine),
     items,
     leftOut: mine.length - items.length,
-  }
-}
-
-async function readPartition(deps: Sources, number: number, since: number) {
-  const { accountLog: key } = deps.keys.partition(number)
-  const [logged, events] = await Promise.all([
-    readLoggedSince(deps, number, since),
-    readSince(deps.store, { key, most: MOST_EVENTS, read: readEvent }, since),
-  ])
-  const alerts = logged.found.map(({ alert }) => alert)
-  return {
-    changes: netChanges(alerts, events.found),
-    keptSince: [logged.keptSince, events.keptSince].filter((at) => at !== undefined),
   }
 }
 

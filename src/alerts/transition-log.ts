@@ -4,8 +4,10 @@ import { type ReadSince, readSince } from '../redis/read-since.ts'
 import type { Alert } from './alert.ts'
 import { committedIn } from './outbox.ts'
 
-/** The log of a partition is not cut before it has so many transitions. */
-export const MOST_LOGGED = 1_000
+/** The log is not cut before it has so many transitions. */
+export const MOST_LOGGED = 50_000
+/** So many places are kept of the transitions of one account. */
+export const MOST_OF_ACCOUNT = 200
 
 /** A transition of the log, by when it was measured, ms. */
 export interface LoggedAlert {
@@ -14,37 +16,28 @@ export interface LoggedAlert {
   alert: Alert
 }
 
-/** The transitions of a partition since a moment, ms. What can't be read is left out. */
+/** The transitions since a moment, ms. What can't be read is left out. */
 export function readLoggedSince(
   { store, keys }: { store: Store; keys: Keys },
-  partition: number,
   since: number,
 ): Promise<ReadSince<LoggedAlert>> {
-  const read = (entry: [id: string, fields: string[]]) => readLogged(partition, entry)
-  return readSince(store, { key: keys.partition(partition).log, most: MOST_LOGGED, read }, since)
+  return readSince(store, { key: keys.transitions, most: MOST_LOGGED, read: readLogged }, since)
 }
 
-function readLogged(partition: number, entry: [id: string, fields: string[]]): LoggedAlert | undefined {
+/** Undefined for what can't be read. */
+export function readLogged(entry: [id: string, fields: string[]]): LoggedAlert | undefined {
   const [committed] = committedIn([entry])
   if (committed === undefined) return undefined
   const { alert } = committed.entry
-  return { at: Date.parse(alert.measuredAt), transition: refOf(partition, committed.place), alert }
+  return { at: Date.parse(alert.measuredAt), transition: committed.place, alert }
 }
 
-/** A transition by its partition and its place in the log there: `17-1732183200000-0`. */
+/** The place of a transition in the log: `1732183200000-0`. */
 export type TransitionRef = string
 
-export function refOf(partition: number, place: string): TransitionRef {
-  return `${partition}-${place}`
-}
-
-export function partitionOfRef(ref: TransitionRef): number {
-  return Number(ref.slice(0, ref.indexOf('-')))
-}
-
-/** Order of commits within one partition. */
+/** The order in which they were committed. */
 export function byCommit(one: TransitionRef, other: TransitionRef): number {
-  const [[, at = 0, n = 0], [, otherAt = 0, otherN = 0]] = [partsOf(one), partsOf(other)]
+  const [[at = 0, n = 0], [otherAt = 0, otherN = 0]] = [partsOf(one), partsOf(other)]
   return at - otherAt || n - otherN
 }
 

@@ -1,6 +1,5 @@
 import type { Who } from '../audit/audited.ts'
 import { openInjectedApi } from '../http/local-api.ts'
-import type { FormatReader } from '../redis/format.ts'
 import { openData } from '../redis/open-data.ts'
 import type { Lifecycle } from '../runtime/lifecycle.ts'
 import { checkKeys, startWriterReports } from '../tokens/vault-keys.ts'
@@ -14,7 +13,6 @@ interface LocalCaller {
   who: Who
   stop: AbortSignal
   missingKeys: 'refused' | 'allowed'
-  reader: FormatReader
   /** Name of a process that encrypts tokens: a rekey waits for its end. */
   writer: string | undefined
 }
@@ -23,12 +21,12 @@ interface LocalCaller {
 export async function openLocalApi(
   input: AppInput,
   lifecycle: Lifecycle,
-  { who, stop, missingKeys, reader, writer }: LocalCaller,
+  { who, stop, missingKeys, writer }: LocalCaller,
 ): ReturnType<typeof openInjectedApi> {
   const services = buildServices(await openResources(input, lifecycle, 'pages'), input.config)
   lifecycle.onClose('the receivers', () => services.close())
   const { store, keys, vault, unstored } = services
-  await openData(services, reader, lifecycle)
+  await openData(services, lifecycle)
   await checkKeys(store, keys, vault, missingKeys)
   if (writer !== undefined) {
     const reports = await startWriterReports(services, writer)

@@ -16,7 +16,6 @@ import { HeartbeatStore } from '../heartbeat/heartbeat.ts'
 import { createPinger } from '../heartbeat/ping.ts'
 import { CoverageStore } from '../limits/coverage.ts'
 import { History } from '../limits/history/history.ts'
-import { TendingRounds } from '../limits/history/tending-rounds.ts'
 import { PollStore } from '../limits/poll-store.ts'
 import type { PollSettings } from '../limits/polling/poll-settings.ts'
 import { SampleStore } from '../limits/samples.ts'
@@ -73,7 +72,6 @@ export function buildServices(resources: Resources, config: Config) {
     dataDir: config.dataDir,
     share: { requests, perMs: per },
     historyKeep: historyKeep(config),
-    rounds: new TendingRounds(store, keys),
     alertAfter: config.limits.alertAfter,
     uninstallKeepMs: config.uninstall.keep,
     uninstallAfterRefusedMs: config.uninstall.afterRefused,

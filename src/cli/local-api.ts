@@ -40,7 +40,6 @@ export async function withLocalApi(
       stop: io.stop,
       missingKeys: remote.allowsMissingKeys === true ? 'allowed' : 'refused',
       writer: remote.writesTokens === true ? `${hostname()} pid ${process.pid} (${remote.name})` : undefined,
-      reader: remote.name === 'accounts export' ? 'export' : 'command',
     })
     const api: Api = {
       send: async ({ method, path, query, body }, headers) => {

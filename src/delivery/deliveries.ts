@@ -1,6 +1,5 @@
 import { alertOf, alertOfTransition, type Message } from '../alerts/alert.ts'
 import { carriedIds, refsIn, type TransitionRef } from '../alerts/transition-log.ts'
-import { accountSteps } from '../redis/account-steps.ts'
 import type { Store } from '../redis/connect.ts'
 import type { Keys } from '../redis/keys.ts'
 import type { Recorded } from '../redis/scripts.ts'
@@ -35,7 +34,7 @@ export interface DeliveryHead {
   reason: string
   /** Ids of all transitions that it carries, also of those that were overtaken by one that it shows. */
   carried: string[]
-  /** Shown transitions, the newest of each alert, by partition and place in its log. */
+  /** Shown transitions, the newest of each alert, by its place in the log. */
   shown: TransitionRef[]
 }
 
@@ -109,7 +108,7 @@ export class Deliveries {
   /** Ids of deliveries whose next attempt is due, and when the earliest of the rest is. */
   async claim(now: number, limit: number): Promise<{ ids: string[]; next: number | undefined }> {
     const { deliveriesDue } = this.#keys.delivery
-    const [ids, next] = await accountSteps(this.#store).claimDue(deliveriesDue, now, limit, now + CLAIM_MS)
+    const [ids, next] = await this.#store.claimDue(deliveriesDue, now, limit, now + CLAIM_MS)
     return { ids, next: next === '' ? undefined : Number(next) }
   }
 

@@ -1,5 +1,4 @@
 import type { Message } from '../alerts/alert.ts'
-import { accountSteps } from '../redis/account-steps.ts'
 import type { Store } from '../redis/connect.ts'
 import type { Keys } from '../redis/keys.ts'
 
@@ -49,42 +48,38 @@ export class EventStore {
     this.#keys = keys
   }
 
-  /** The oldest waiting events of a partition. What is unreadable is forgotten. */
-  async readAccountEvents(partition: number): Promise<StoredEvent[]> {
-    const found = await this.#read(partition, 'account-events', BATCH)
-    return this.#readable(partition, 'accountEvents', found, eventOf)
+  /** The oldest waiting events. What is unreadable is forgotten. */
+  async readAccountEvents(): Promise<StoredEvent[]> {
+    return this.#readable('accountEvents', await this.#read('accountEvents', '-'), eventOf)
   }
 
-  /** All waiting acknowledgements of a partition: one may wait for a day. What is unreadable is forgotten. */
-  async readAcknowledgements(partition: number): Promise<WaitingAcknowledgement[]> {
+  /** All waiting acknowledgements: one may wait for a day. What is unreadable is forgotten. */
+  async readAcknowledgements(): Promise<WaitingAcknowledgement[]> {
     const found: Entry[] = []
     for (let page: Entry[] | undefined; page === undefined || page.length === BATCH; ) {
       const last = found.at(-1)
-      page = await this.#read(partition, 'acknowledgements', BATCH, last === undefined ? '-' : `(${last[0]}`)
+      page = await this.#read('acknowledgements', last === undefined ? '-' : `(${last[0]}`)
       found.push(...page)
     }
-    return this.#readable(partition, 'acknowledgements', found, acknowledgementOf)
+    return this.#readable('acknowledgements', found, acknowledgementOf)
   }
 
   /** No receiver here wants them. */
-  async leave(partition: number, stream: 'account-events' | 'acknowledgements'): Promise<void> {
-    await this.#read(partition, stream, 0)
+  async leave(stream: EventStream, now: number): Promise<void> {
+    await this.#store.xtrim(this.#keys[stream], 'MINID', Math.max(0, Math.round(now - UNWANTED_KEPT_MS)))
   }
 
-  #read(partition: number, stream: string, most: number, first = '-'): Promise<Entry[]> {
-    // The partition is the number of one of its accounts, too.
-    return accountSteps(this.#store).readEvents(this.#keys.own(partition), stream, most, first, UNWANTED_KEPT_MS)
+  #read(stream: EventStream, first: string): Promise<Entry[]> {
+    return this.#store.xrange(this.#keys[stream], first, '+', 'COUNT', BATCH)
   }
 
   async #readable<T>(
-    partition: number,
     stream: EventStream,
     found: readonly Entry[],
     read: (entry: Entry) => T | undefined,
   ): Promise<T[]> {
     const events = found.map(read)
     await this.forget(
-      partition,
       stream,
       found.flatMap(([id], n) => (events[n] === undefined ? [id] : [])),
     )
@@ -118,8 +113,8 @@ export class EventStore {
     return this.#store.planAcknowledgement(deliveriesDue, now, id, receiver, alert, newest, JSON.stringify(message))
   }
 
-  async forget(partition: number, stream: EventStream, ids: readonly string[]): Promise<void> {
-    if (ids.length > 0) await this.#store.xdel(this.#keys.partition(partition)[stream], ...ids)
+  async forget(stream: EventStream, ids: readonly string[]): Promise<void> {
+    if (ids.length > 0) await this.#store.xdel(this.#keys[stream], ...ids)
   }
 }
 

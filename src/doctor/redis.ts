@@ -1,7 +1,7 @@
 import { networkFailure } from '../delivery/network-failure.ts'
 import { refusesWrites } from '../redis/away.ts'
 import type { AskedNode, Store } from '../redis/connect.ts'
-import { judgeFormat } from '../redis/format.ts'
+import { judgeFormat, readFormat } from '../redis/format.ts'
 import type { Keys } from '../redis/keys.ts'
 import {
   APPEND_ONLY,
@@ -88,8 +88,7 @@ function wordsOf(error: unknown): string {
 const HELLO = /(?<=^NOAUTH ).*HELLO.*$/
 
 async function checkStoredFormat(store: Store, keys: Keys): Promise<Finding> {
-  const stored = await store.get(keys.format)
-  const problem = stored === null ? undefined : judgeFormat(stored, 'command')
+  const problem = judgeFormat(await readFormat(store, keys))
   if (problem === undefined) return ok('redis.format', 'data that this version reads')
   return fail('redis.format', problem, 'see config/deploy/README.md, Upgrade and Downgrade')
 }

@@ -1,5 +1,5 @@
 import type { Store } from '../redis/connect.ts'
-import { everyPartition, hubIdsIn, type Keys } from '../redis/keys.ts'
+import { hubIdsIn, type Keys } from '../redis/keys.ts'
 import { NO_ACCOUNT } from '../redis/steps.ts'
 import { readWatch } from './watch/read-watch.ts'
 
@@ -101,49 +101,34 @@ export class CoverageStore {
   }
 
   async read(now: number): Promise<Coverage> {
-    const counts = await everyPartition(this.#keys, ({ due, fresh, pollFailing }) =>
-      Promise.all([
-        this.#store.zcard(fresh),
-        this.#store.zcount(fresh, '-inf', `(${now - this.settings.freshnessMs}`),
-        this.#store.zcard(pollFailing),
-        this.#store.zcount(pollFailing, '-inf', now - FAILING_FOR_LONG_MS),
-        this.#store.zcard(due.poll),
-      ]),
-    )
-    const sum = (n: 0 | 1 | 2 | 3 | 4) => counts.reduce((total, count) => total + count[n], 0)
-    return {
-      polled: sum(0),
-      stale: sum(1),
-      failing: sum(2),
-      failingForLong: sum(3),
-      // An account may come or go between two of the counts.
-      notWatched: Math.max(0, sum(4) - sum(0)),
-    }
+    const { due, fresh, pollFailing } = this.#keys
+    const [polled, stale, failing, failingForLong, planned] = await Promise.all([
+      this.#store.zcard(fresh),
+      this.#store.zcount(fresh, '-inf', `(${now - this.settings.freshnessMs}`),
+      this.#store.zcard(pollFailing),
+      this.#store.zcount(pollFailing, '-inf', now - FAILING_FOR_LONG_MS),
+      this.#store.zcard(due.poll),
+    ])
+    // An account may come or go between two of the counts.
+    return { polled, stale, failing, failingForLong, notWatched: Math.max(0, planned - polled) }
   }
 
   /** hubIds of the accounts whose newest reading is too old, in order. */
   async staleAccounts(now: number): Promise<number[]> {
-    const parts = await everyPartition(this.#keys, ({ fresh }) =>
-      this.#store.zrangebyscore(fresh, '-inf', `(${now - this.settings.freshnessMs}`),
-    )
-    return hubIdsIn(parts.flat()).sort((a, b) => a - b)
+    const oldest = await this.#store.zrangebyscore(this.#keys.fresh, '-inf', `(${now - this.settings.freshnessMs}`)
+    return hubIdsIn(oldest).sort((a, b) => a - b)
   }
 
   /** The account whose newest reading is the oldest; undefined: none is polled. */
   async stalest(): Promise<number | undefined> {
-    const parts = await everyPartition(this.#keys, ({ fresh }) => this.#store.zrange(fresh, '0', '0', 'WITHSCORES'))
-    const [first] = parts.filter(({ length }) => length > 0).sort(([, a], [, b]) => Number(a) - Number(b))
-    return hubIdsIn(first?.slice(0, 1) ?? [])[0]
+    return hubIdsIn(await this.#store.zrange(this.#keys.fresh, '0', '0'))[0]
   }
 
   /** The reason of the account whose polls began to fail last: a good example, where many fail. */
   async newestReason(): Promise<string | undefined> {
-    const newest = await everyPartition(this.#keys, ({ pollFailing }) =>
-      this.#store.zrange(pollFailing, '-1', '-1', 'WITHSCORES'),
-    )
-    const [last] = newest.filter(([hubId]) => hubId !== undefined).sort(([, a], [, b]) => Number(b) - Number(a))
+    const [last] = hubIdsIn(await this.#store.zrange(this.#keys.pollFailing, '-1', '-1'))
     if (last === undefined) return undefined
-    const kept = await readWatch(this.#store, this.#keys, Number(last[0]))
+    const kept = await readWatch(this.#store, this.#keys, last)
     return kept === 'unreadable' ? undefined : kept?.watch.failing?.reason
   }
 
@@ -170,7 +155,7 @@ export class CoverageStore {
    */
   async forgetReadFleet(): Promise<void> {
     if ((await readNewFleet(this.#store, this.#keys)) !== undefined) return
-    await everyPartition(this.#keys, ({ firstReadings }) => this.#store.zremrangebyscore(firstReadings, '-inf', READ))
+    await this.#store.zremrangebyscore(this.#keys.firstReadings, '-inf', READ)
   }
 }
 
@@ -179,10 +164,9 @@ export class CoverageStore {
  * that must be connected again, or is uninstalled, is no longer waited for.
  */
 export async function readNewFleet(store: Store, keys: Keys): Promise<NewFleet | undefined> {
-  const counts = await everyPartition(keys, ({ firstReadings }) =>
-    Promise.all([store.zcount(firstReadings, '-inf', READ), store.zcard(firstReadings)]),
-  )
-  const read = counts.reduce((sum, [count]) => sum + count, 0)
-  const total = counts.reduce((sum, [, count]) => sum + count, 0)
+  const [read, total] = await Promise.all([
+    store.zcount(keys.firstReadings, '-inf', READ),
+    store.zcard(keys.firstReadings),
+  ])
   return read === total ? undefined : { read, total }
 }

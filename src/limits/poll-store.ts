@@ -142,31 +142,28 @@ export class PollStore {
 
   /**
    * The states that polls of these accounts start from, in their order. It never rejects: an unreadable value is the
-   * trouble of its account, a node of a Cluster that is away that of its accounts.
+   * trouble of its account.
    */
   async begin(hubIds: readonly number[]): Promise<BegunOr[]> {
-    const parts = await Promise.all(
-      this.#bySlot(hubIds).map((some) => this.#beginTogether(some).catch((error: unknown) => allFailed(some, error))),
-    )
-    const all = new Map(parts.flat())
-    return hubIds.map((hubId) => all.get(hubId) ?? 'gone')
+    if (hubIds.length === 0) return []
+    return this.#beginTogether(hubIds).catch((error: Error) => hubIds.map(() => error))
   }
 
   /** One plain command: of an account at rest it brings all that there is to know. */
-  async #beginTogether(hubIds: readonly number[]): Promise<[number, BegunOr][]> {
+  async #beginTogether(hubIds: readonly number[]): Promise<BegunOr[]> {
     const names = hubIds.flatMap((hubId) => {
       const { watch, access, paused, forecast } = this.#keys.account(hubId)
       return [watch, access, paused, forecast]
     })
     const stored = await this.#store.mgetBuffer(...names)
     return Promise.all(
-      hubIds.map(async (hubId, n): Promise<[number, BegunOr]> => {
+      hubIds.map(async (hubId, n): Promise<BegunOr> => {
         try {
           const [watch = null, access, paused, forecast] = stored.slice(4 * n, 4 * n + 4)
           const kept = watch === null ? undefined : this.#decode(hubId, watch)
-          return [hubId, await this.#complete({ hubId, kept, access: parseAccess(access), paused, forecast })]
+          return await this.#complete({ hubId, kept, access: parseAccess(access), paused, forecast })
         } catch (error) {
-          return [hubId, error as Error]
+          return error as Error
         }
       }),
     )
@@ -215,9 +212,8 @@ export class PollStore {
    */
   async planned(hubId: number): Promise<PlannedPoll | undefined> {
     const { account } = this.#keys.account(hubId)
-    const { due } = this.#keys.partition(this.#keys.partitionOf(hubId))
     const [at, [state, hubDomain], kept] = await Promise.all([
-      this.#store.zscore(due.poll, hubId),
+      this.#store.zscore(this.#keys.due.poll, hubId),
       unlessOfOtherType(this.#store.hmget(account, 'state', 'hubDomain'), []),
       readWatch(this.#store, this.#keys, hubId),
     ])
@@ -257,42 +253,17 @@ export class PollStore {
     await this.#store.pauseCalls(this.#keys.account(hubId).paused, now, Math.ceil(until))
   }
 
-  /**
-   * Commits these polls, one step for as many as share a slot. Returns the outcome of each, in their order; it never
-   * rejects.
-   */
+  /** Commits these polls in one step. Returns the outcome of each, in their order; it never rejects. */
   async commit(results: readonly PollResult[]): Promise<CommittedPoll[]> {
-    const of = new Map(results.map((result) => [result.hubId, result]))
-    const parts = await Promise.all(
-      this.#bySlot([...of.keys()]).map((hubIds) =>
-        this.#commitTogether(hubIds.flatMap((id) => of.get(id) ?? [])).catch((error: unknown) =>
-          allFailed(hubIds, error),
-        ),
-      ),
-    )
-    const all = new Map(parts.flat())
-    return results.map(({ hubId }) => all.get(hubId) ?? 'lost')
-  }
-
-  async #commitTogether(results: readonly PollResult[]): Promise<[number, CommittedPoll][]> {
+    if (results.length === 0) return []
     const keys = results.map(({ hubId }) => this.#keys.own(hubId))
-    const answers = await this.#store.commitPolls(keys.length, ...keys, ...results.flatMap(argumentsOf))
-    return results.map(({ hubId }, n): [number, CommittedPoll] => [hubId, answers[n] as CommittedPoll])
+    try {
+      const answers = await this.#store.commitPolls(keys.length, ...keys, ...results.flatMap(argumentsOf))
+      return results.map((_, n) => answers[n] as CommittedPoll)
+    } catch (error) {
+      return results.map(() => error as Error)
+    }
   }
-
-  /**
-   * Accounts by partition, as the steps take them: one command writes for many, and on a Cluster no call touches two
-   * slots.
-   */
-  #bySlot(hubIds: readonly number[]): number[][] {
-    const byPartition = Map.groupBy(hubIds, (hubId) => this.#keys.partitionOf(hubId))
-    const parts = [...byPartition.values()]
-    return this.#store.isCluster || parts.length === 0 ? parts : [parts.flat()]
-  }
-}
-
-function allFailed(hubIds: readonly number[], error: unknown): [number, Error][] {
-  return hubIds.map((hubId) => [hubId, error as Error])
 }
 
 const NOT_POLLED = new Set(['uninstalling', 'uninstalled', 'reauthorize'])

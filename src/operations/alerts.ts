@@ -130,7 +130,7 @@ export const listTransitions = operation({
   method: 'GET',
   path: '/transitions',
   summary: 'list the history of alerts, and what was sent',
-  description: 'The last 1,000 transitions of each of the 64 partitions.',
+  description: 'The last 50,000 transitions; of one account its last 200.',
   input: z.strictObject({
     since: momentField('from when on').prefault('24h'),
     hubId: accountField('of one account').optional(),
@@ -138,7 +138,7 @@ export const listTransitions = operation({
     newest: flagField('newest first, not oldest first', { 'x-option': false }),
     limit: limitField(),
     // The moment and the transition that came last.
-    after: cursorField(/^\d{1,15}\.\d{1,4}(-\d{1,15}){1,2}$/),
+    after: cursorField(/^\d{1,15}\.\d{1,15}-\d{1,15}$/),
   }),
   output: pageShape(TransitionShape, 'Oldest first: what comes meanwhile comes at the end.'),
   example: { query: { since: '2026-11-21T00:00:00Z', hubId: '1234567' } },
@@ -196,9 +196,9 @@ function placeOf({ alert, transition }: LoggedTransition): Place {
   return [Date.parse(alert.measuredAt), transition]
 }
 
-/** One order for all pages: those of one moment as they were committed, in several partitions by their names. */
+/** One order for all pages: those of one moment as they were committed. */
 function comparePlaces([at, one]: Place, [otherAt, other]: Place): number {
-  return at - otherAt || byCommit(one, other) || (one < other ? -1 : Number(one > other))
+  return at - otherAt || byCommit(one, other)
 }
 
 export const acknowledgeAlert = operation({

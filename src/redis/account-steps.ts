@@ -1,23 +1,13 @@
 import type { Store } from './connect.ts'
 import type { Argument } from './scripts.ts'
 
-/** The steps on one account, or one due set, that are asked for many times at once. They travel together; see `Gathering`. */
+/** The steps on one account that are asked for many times at once. They travel together; see `Gathering`. */
 export interface AccountSteps {
   beginRefresh(account: string, args: string): Promise<Buffer | [lines: Buffer, refresh: Buffer, previous?: Buffer]>
-  storeTokens(account: string, ...args: Argument[]): Promise<'stored' | 'lost' | 'uninstalled' | 'unknown' | 'held'>
-  /** All partitions in one call: a call for each of 64 was half of what an idle daemon costs. */
-  claimDue(due: string, now: number, most: number, until: number): Promise<[claimed: string[], next: string]>
-  dueTokens(due: string, ...args: Argument[]): Promise<string>
-  /** All partitions in one call, too. */
-  readEvents(
+  storeTokens(
     account: string,
-    stream: string,
-    most: number,
-    first: string,
-    keptMs: number,
-  ): Promise<[id: string, fields: string[]][]>
-  readNews(account: string, most: number): Promise<string[]>
-  recheck(account: string, now: number): Promise<number>
+    ...args: [line: string, access: Argument, refresh: Argument, writes: string]
+  ): Promise<'stored' | 'lost' | 'uninstalled' | 'unknown' | 'held'>
 }
 
 const OF_STORE = new WeakMap<Store, AccountSteps>()
@@ -26,27 +16,16 @@ const OF_STORE = new WeakMap<Store, AccountSteps>()
 export function accountSteps(store: Store): AccountSteps {
   const before = OF_STORE.get(store)
   if (before !== undefined) return before
-  const groupOf = store.isCluster ? hashTagOf : () => ''
   const gathered = <Answer>(send: Send): ((key: string, ...args: Argument[]) => Promise<Answer>) => {
-    const gathering = new Gathering<Answer>(send, groupOf)
+    const gathering = new Gathering<Answer>(send)
     return (key, ...args) => gathering.ask(key, args)
   }
   const steps: AccountSteps = {
     beginRefresh: gathered((...call) => store.beginRefreshBuffer(...call)),
     storeTokens: gathered((...call) => store.storeTokens(...call)),
-    claimDue: gathered((...call) => store.claimDue(...call)),
-    dueTokens: gathered((...call) => store.dueTokens(...call)),
-    readEvents: gathered((...call) => store.readEvents(...call)),
-    readNews: gathered((...call) => store.readNews(...call)),
-    recheck: gathered((...call) => store.recheck(...call)),
   }
   OF_STORE.set(store, steps)
   return steps
-}
-
-/** One call may only touch one slot of a Cluster. */
-function hashTagOf(key: string): string {
-  return key.slice(key.indexOf('{') + 1, key.indexOf('}'))
 }
 
 /** Accounts of one call: Redis does nothing else meanwhile, some 10 to 50 us for each. */
@@ -62,13 +41,6 @@ interface PendingCall<Answer> {
   reject: (error: unknown) => void
 }
 
-interface Group<Answer> {
-  waiting: PendingCall<Answer>[]
-  bytes: number
-  planned: boolean
-  underWay: number
-}
-
 /**
  * One step, asked for by many lanes, each for its own account, as few calls. A call leaves when those who ask in the same
  * turn of the event loop have asked. While one is under way the next one gathers, unless it is full. A command of its own for each cost 25 us of this process, most
@@ -76,57 +48,45 @@ interface Group<Answer> {
  */
 class Gathering<Answer> {
   readonly #send: Send
-  readonly #groupOf: (key: string) => string
-  readonly #groups = new Map<string, Group<Answer>>()
+  #waiting: PendingCall<Answer>[] = []
+  #bytes = 0
+  #isPlanned = false
+  #underWay = 0
 
-  constructor(send: Send, groupOf: (key: string) => string) {
+  constructor(send: Send) {
     this.#send = send
-    this.#groupOf = groupOf
   }
 
   ask(key: string, args: Argument[]): Promise<Answer> {
     return new Promise((resolve, reject) => {
-      const group = this.#group(this.#groupOf(key))
       const bytes = sizeOf(args)
-      const [first] = group.waiting
-      // The script cuts the arguments into parts of one length: with another one among them, all would get those of other accounts.
-      if (first !== undefined && (group.bytes + bytes > MOST_BYTES || first.args.length !== args.length)) {
-        this.#leave(group)
-      }
-      group.waiting.push({ key, args, resolve, reject })
-      group.bytes += bytes
-      if (group.waiting.length === MOST_ACCOUNTS) this.#leave(group)
-      else if (group.underWay === 0) this.#plan(group)
+      if (this.#bytes + bytes > MOST_BYTES) this.#leave()
+      this.#waiting.push({ key, args, resolve, reject })
+      this.#bytes += bytes
+      if (this.#waiting.length === MOST_ACCOUNTS) this.#leave()
+      else if (this.#underWay === 0) this.#plan()
     })
   }
 
-  #group(name: string): Group<Answer> {
-    const before = this.#groups.get(name)
-    if (before !== undefined) return before
-    const group = { waiting: [], bytes: 0, planned: false, underWay: 0 }
-    this.#groups.set(name, group)
-    return group
-  }
-
-  #plan(group: Group<Answer>): void {
-    if (group.planned || group.waiting.length === 0) return
-    group.planned = true
+  #plan(): void {
+    if (this.#isPlanned || this.#waiting.length === 0) return
+    this.#isPlanned = true
     setImmediate(() => {
-      group.planned = false
+      this.#isPlanned = false
       // Full ones have left meanwhile: the last of them to come back has the rest leave.
-      if (group.underWay === 0) this.#leave(group)
+      if (this.#underWay === 0) this.#leave()
     })
   }
 
-  #leave(group: Group<Answer>): void {
-    const asked = group.waiting
+  #leave(): void {
+    const asked = this.#waiting
     if (asked.length === 0) return
-    group.waiting = []
-    group.bytes = 0
-    group.underWay++
+    this.#waiting = []
+    this.#bytes = 0
+    this.#underWay++
     void this.#call(asked).finally(() => {
-      group.underWay--
-      if (group.underWay === 0) this.#leave(group)
+      this.#underWay--
+      if (this.#underWay === 0) this.#leave()
     })
   }
 

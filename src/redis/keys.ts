@@ -1,91 +1,77 @@
 /**
- * Every key of Plimsoll, in one place. An account's keys carry the hash tag of its partition, so that any atomic step
- * on one account touches one slot of a Redis Cluster and the accounts spread over its nodes. What belongs to no account
- * (deliveries and what receivers know, queues) has tags of its own.
+ * Every key of Plimsoll, in one place. All carry the tag `{prefix}`, as those of BullMQ do: any atomic step may touch any of
+ * them, and in a Redis Cluster they are on one node. Two fleets are two prefixes.
  */
 
-/** Fixed for ever: with a different number every account would be in the wrong place. */
-export const PARTITIONS = 64
-
+/** Work on accounts that travels in chunks. */
 export type DueKind = 'refresh' | 'poll' | 'uninstall'
+/** Sorted sets of accounts by when they are due. */
+export type DueSet = DueKind | 'history'
 
 export const ACCOUNT_STATES = ['active', 'failing', 'parked', 'reauthorize', 'uninstalling', 'uninstalled'] as const
 export type AccountState = (typeof ACCOUNT_STATES)[number]
 
 export type Keys = Readonly<ReturnType<typeof createKeys>>
-export type PartitionKeys = ReturnType<typeof partitionKeys>
 export type AccountKeys = ReturnType<typeof accountKeys>
 
-/** The same asked of each partition, at once; the answers in their order. */
-export function everyPartition<T>(
-  keys: Keys,
-  ask: (partition: PartitionKeys, number: number) => Promise<T>,
-): Promise<T[]> {
-  return Promise.all(Array.from({ length: PARTITIONS }, (_, number) => ask(keys.partition(number), number)))
-}
-
 export function createKeys(prefix: string) {
-  const tags = Array.from({ length: PARTITIONS }, (_, number) => `${prefix}:{${number}}`)
-  const partitions = tags.map(partitionKeys)
-  const partitionOf = (hubId: number) => hubId % PARTITIONS
-  const out = `${prefix}:{delivery}`
+  const tag = `{${prefix}}`
   return {
     prefix,
-    partitionOf,
-    partition: (number: number) => partitions[number] ?? partitionKeys(`${prefix}:{${number}}`),
-    account: (hubId: number) => accountKeys(`${prefix}:{${partitionOf(hubId)}}`, hubId),
+    account: (hubId: number) => accountKeys(tag, hubId),
     /**
-     * The key that a step on an account declares: it routes the step to the slot of all keys that it touches. The other
-     * names are made by `lua/include/account-step.lua`: 17 names in every call made a refresh a tenth dearer.
+     * The key that a step on an account declares. The other names are made by `lua/include/account-step.lua`: 17 names in every
+     * call made a refresh a tenth dearer.
      */
-    own: (hubId: number) => `${tags[partitionOf(hubId)]}:account:${hubId}`,
-    /** string, expires: a code was sent with that state */
-    usedInstallState: (nonce: string) => `${prefix}:install:${nonce}`,
-    ...sharedKeys(prefix),
-    vault: vaultKeys(`${prefix}:{vault}`),
-    digests: digestKeys(out),
-    grants: grantKeys(`${prefix}:{grants}`),
-    delivery: deliveryKeys(out),
-    /** BullMQ's own prefix: all keys of a queue must share a slot. */
-    queues: `{${prefix}}`,
+    own: (hubId: number) => `${tag}:account:${hubId}`,
+    ...fleetKeys(tag),
+    ...sharedKeys(tag),
+    /** Format of the data of development versions, whose other keys are not read. */
+    formerFormat: `${prefix}:format`,
+    vault: vaultKeys(`${tag}:vault`),
+    digests: digestKeys(tag),
+    grants: grantKeys(tag),
+    delivery: deliveryKeys(tag),
+    /** BullMQ's own prefix. */
+    queues: tag,
   }
 }
 
 /** Keys that all daemons share, and that belong to nothing below. */
-function sharedKeys(prefix: string) {
+function sharedKeys(tag: string) {
   return {
+    /** string, expires: a code was sent with that state */
+    usedInstallState: (nonce: string) => `${tag}:install:${nonce}`,
     /** string: how what is stored is to be read, a whole number */
-    format: `${prefix}:format`,
-    /** string, expires: the daemon that brings the data of an older version up to date */
-    upgrading: `${prefix}:upgrading`,
+    format: `${tag}:format`,
     /** string: a random mark of what is stored as a whole; another one, or none, is not what a daemon began with */
-    installation: `${prefix}:installation`,
+    installation: `${tag}:installation`,
     /** hash: kind of a sweep -> when one finished last, ms */
-    progress: `${prefix}:progress`,
+    progress: `${tag}:progress`,
     /** string, expires: a daemon has just swept */
-    sweepTurn: (kind: string) => `${prefix}:look:${kind}`,
+    sweepTurn: (kind: string) => `${tag}:look:${kind}`,
     /** hash: forgottenAt, rewrittenAt: when data was deleted last, and when that left the private server's file, ms */
-    appendOnlyFile: `${prefix}:append-only-file`,
+    appendOnlyFile: `${tag}:append-only-file`,
     /** hash: daemon -> its version, since when it runs, when it reported last, the fingerprint of its config (JSON) */
-    daemons: `${prefix}:daemons`,
+    daemons: `${tag}:daemons`,
     /** hash: the last heartbeat that was sent: when, since when, the reasons, the outcome of the ping */
-    heartbeat: `${prefix}:heartbeat`,
+    heartbeat: `${tag}:heartbeat`,
     /** string, expires: a daemon has the heartbeat of that period */
-    heartbeatTurn: (period: number) => `${prefix}:heartbeat-turn:${period}`,
-    /** string: what all workers know of the token endpoint (JSON). Beside the keys of account 0, whose alerts are the fleet's. */
-    endpoint: `${prefix}:{0}:endpoint`,
+    heartbeatTurn: (period: number) => `${tag}:heartbeat-turn:${period}`,
+    /** string: what all workers know of the token endpoint (JSON) */
+    endpoint: `${tag}:endpoint`,
     /** hash: day and `calls` or `failed` -> how many calls to the provider were answered, and failed, on that day; 30 days */
-    providerCalls: `${prefix}:provider-calls`,
+    providerCalls: `${tag}:provider-calls`,
     /** hash: day and outcome -> how many forecasts ended so on that day; 30 days */
-    forecastOutcomes: `${prefix}:forecast-outcomes`,
+    forecastOutcomes: `${tag}:forecast-outcomes`,
     /** hash: name -> what is known of a named admin token, its hash among it */
-    adminTokens: `${prefix}:admin-tokens`,
+    adminTokens: `${tag}:admin-tokens`,
     /** stream, capped, expires: who did what in the last 90 days; a part of it */
-    audit: (part: string) => `${prefix}:audit:${part}`,
+    audit: (part: string) => `${tag}:audit:${part}`,
     /** string: the fingerprint of the config that a daemon started with last, or took over */
-    configOfLast: `${prefix}:config-of-last`,
+    configOfLast: `${tag}:config-of-last`,
     /** zset, expires: digest of a session that was signed out -> when it would have ended, ms */
-    endedSessions: `${prefix}:ended-sessions`,
+    endedSessions: `${tag}:ended-sessions`,
   }
 }
 
@@ -103,13 +89,13 @@ function vaultKeys(secured: string) {
   }
 }
 
-/** Digests that come every day or week; in the slot of the deliveries, because a step on one makes one. */
-function digestKeys(out: string) {
+/** Digests that come every day or week. */
+function digestKeys(tag: string) {
   return {
     /** zset: receiver -> when its next digest is due, ms */
-    due: `${out}:digests`,
+    due: `${tag}:due:digest`,
     /** hash: what a receiver's last digest contained, and its delivery */
-    of: (receiver: string) => `${out}:digest:${receiver}`,
+    of: (receiver: string) => `${tag}:digest:${receiver}`,
   }
 }
 
@@ -117,7 +103,7 @@ function digestKeys(out: string) {
 function grantKeys(tag: string) {
   return {
     /** zset: grant -> when it is tried next, ms */
-    due: `${tag}:due`,
+    due: `${tag}:due:grant`,
     /** string: the last place that was taken for a grant that was kept, an uninstall that was asked for, or an import; see `nextOrder` */
     order: `${tag}:order`,
     /** hash: the encrypted tokens, their times, and how far it came */
@@ -125,54 +111,60 @@ function grantKeys(tag: string) {
   }
 }
 
-function deliveryKeys(out: string) {
+function deliveryKeys(tag: string) {
   return {
-    /** zset: delivery id -> next attempt, ms. The steps on deliveries declare it alone, and make the names of the others in its slot themselves. */
-    deliveriesDue: `${out}:due`,
+    /** zset: delivery id -> next attempt, ms. The steps on deliveries declare it alone, and make the names of the others themselves. */
+    deliveriesDue: `${tag}:due:delivery`,
     /** hash: alert -> what the receiver was sent of it last, or waits for (JSON); until a while after its end */
-    known: (receiver: string) => `${out}:known:${receiver}`,
+    known: (receiver: string) => `${tag}:known:${receiver}`,
     /** zset: alert -> when the receiver was sent its end, or not sent anything of it any more, ms; kept for three days */
-    over: (receiver: string) => `${out}:over:${receiver}`,
+    over: (receiver: string) => `${tag}:over:${receiver}`,
     /**
      * zset, expires: groups, and series with their level, that the receiver was sent -> when, ms; no longer than the
      * groups' interval
      */
-    recent: (receiver: string) => `${out}:lately:${receiver}`,
+    recent: (receiver: string) => `${tag}:recent:${receiver}`,
     /** zset: receiver and alert that it waits for -> when that happened, ms */
-    waiting: `${out}:waiting`,
+    waiting: `${tag}:waiting`,
     /** zset: delivery of alerts that has not arrived and was not given up -> when the oldest of them happened, ms */
-    underWay: `${out}:under-way`,
+    underWay: `${tag}:under-way`,
     /** zset: id of a delivery that was given up -> when, ms */
-    dead: `${out}:dead`,
+    dead: `${tag}:dead`,
     /** zset: id of a delivery that arrived -> when, ms; kept for a week */
-    delivered: `${out}:delivered`,
+    delivered: `${tag}:delivered`,
     /** stream, capped: every attempt with its outcome */
-    log: `${out}:log`,
+    log: `${tag}:attempts`,
     /** hash: receiver -> why it is switched off */
-    disabled: `${out}:disabled`,
+    disabled: `${tag}:disabled`,
     /** zset: receiver -> when it was last seen in a config, ms; all that has keys here */
-    receivers: `${out}:receivers`,
+    receivers: `${tag}:receivers`,
     /** hash: the state of a receiver: lastDeliveredAt, failingSince, failures, lastReason, a mark of its address, pausedUntil */
-    receiver: (name: string) => `${out}:receiver:${name}`,
+    receiver: (name: string) => `${tag}:receiver:${name}`,
     /** string: when an account was connected last, ms */
-    lastConnectAt: `${out}:connected-at`,
+    lastConnectAt: `${tag}:connected-at`,
     /** hash: id -> a silence (JSON) */
-    silences: `${out}:silences`,
+    silences: `${tag}:silences`,
     /** hash, expires: when a mail that asks to connect the account again was last made, ms, and its delivery */
-    reconnectMail: (hubId: number) => `${out}:reconnect-mail:${hubId}`,
+    reconnectMail: (hubId: number) => `${tag}:reconnect-mail:${hubId}`,
     /** string, expires: the delivery of the last event of an account to a receiver: the next one goes behind it */
-    lastEvent: (receiver: string, hubId: number) => `${out}:last-event:${receiver}|${hubId}`,
+    lastEvent: (receiver: string, hubId: number) => `${tag}:last-event:${receiver}|${hubId}`,
     /** hash: receiver and alert -> the delivery of its acknowledgement, which goes before newer messages of the alert */
-    acknowledging: `${out}:acknowledging`,
+    acknowledging: `${tag}:acknowledging`,
     /** hash: the message, attempts so far, the transitions that it carries, deliveries of the same alerts that go first */
-    delivery: (id: string) => `${out}:delivery:${id}`,
+    delivery: (id: string) => `${tag}:delivery:${id}`,
   }
 }
 
-function partitionKeys(tag: string) {
+/** Indexes of all accounts, and what happens to them. */
+function fleetKeys(tag: string) {
   return {
     /** zset: hubId -> when it is due, ms */
-    due: { refresh: `${tag}:due:refresh`, poll: `${tag}:due:poll`, uninstall: `${tag}:due:uninstall` },
+    due: {
+      refresh: `${tag}:due:refresh`,
+      poll: `${tag}:due:poll`,
+      uninstall: `${tag}:due:uninstall`,
+      history: `${tag}:due:history`,
+    },
     /** zset: hubId of a polled account -> its last reading, or begin of polling, plus what its period is longer than others', ms: no moment of a poll; absent where no scope lets it be read */
     fresh: `${tag}:fresh`,
     /** zset: hubId of an imported account -> 1 while it waits for its first reading, then 0 until all have theirs */
@@ -197,24 +189,22 @@ function partitionKeys(tag: string) {
      * grants are known
      */
     leftPrefix: `${tag}:left:`,
-    /** Prefix of the keys of its accounts' hashes. */
+    /** Prefix of the keys of accounts' hashes. */
     accountPrefix: `${tag}:account:`,
-    /** hash: how far the daily walk through its accounts' histories is: day it began, last hubId done, or that it is over */
-    tended: `${tag}:tended`,
     /** hash: alert -> its newest transition, see `lua/include/append-transitions.lua`; until it is over and all know that */
     news: `${tag}:news`,
     /**
      * zset: alert whose newest transition some receiver may not have been sent -> its next check, ms; below 0: new
      * since then
      */
-    newsDue: `${tag}:news-due`,
+    newsDue: `${tag}:due:alert`,
     /** stream, capped: the newest transitions that were committed */
-    log: `${tag}:log`,
-    /** stream, capped: the newest connects, reconnects and uninstalls of its accounts */
+    transitions: `${tag}:transitions`,
+    /** stream, capped: the newest connects, reconnects and uninstalls of accounts */
     accountLog: `${tag}:account-log`,
-    /** stream: what happened to its accounts, until the receivers that want to know have it on its way */
+    /** stream: what happened to accounts, until the receivers that want to know have it on its way */
     accountEvents: `${tag}:account-events`,
-    /** stream: acknowledgements of its alerts, likewise: they wait for their alert to be sent */
+    /** stream: acknowledgements of alerts, likewise: they wait for their alert to be sent */
     acknowledgements: `${tag}:acknowledgements`,
   }
 }
@@ -238,6 +228,8 @@ function accountKeys(tag: string, hubId: number) {
     history: `${tag}:history:${hubId}`,
     /** hash: series -> state of its alert */
     alerts: `${tag}:alerts:${hubId}`,
+    /** list: places of the newest transitions of its alerts in the log, oldest first */
+    transitions: `${tag}:transitions:${hubId}`,
     /** string: how fast its series move, computed once a day, and what was foretold of those near their limit (JSON) */
     forecast: `${tag}:forecast:${hubId}`,
     /** string: until when no call is made for the account, ms; ends with the pause */

@@ -1,6 +1,5 @@
-import { accountSteps } from './account-steps.ts'
 import type { Store } from './connect.ts'
-import { everyPartition, type Keys } from './keys.ts'
+import type { Keys } from './keys.ts'
 
 /** Moments of the next checks of alerts that some receiver may not have been sent, ms; null: there are none. */
 export interface NewsDue {
@@ -11,17 +10,9 @@ export interface NewsDue {
 }
 
 export async function readNewsDue({ store, keys }: { store: Store; keys: Keys }): Promise<NewsDue> {
-  // Unreadable news of a partition is found when it is read: nothing waits for it here.
-  const found = await everyPartition(keys, (_, number) =>
-    accountSteps(store)
-      .readNews(keys.own(number), 0)
-      .catch(() => UNREAD),
-  )
-  const least = (place: 0 | 1) => {
-    const moments = found.flatMap((due) => (due[place] === '' ? [] : Number(due[place])))
-    return moments.length === 0 ? null : Math.min(...moments)
-  }
-  return { dueAt: least(0), newSince: least(1) }
+  const [[, due], [, news]] = await Promise.all([
+    store.zrangebyscore(keys.newsDue, '(0', '+inf', 'WITHSCORES', 'LIMIT', 0, 1),
+    store.zrevrangebyscore(keys.newsDue, 0, '-inf', 'WITHSCORES', 'LIMIT', 0, 1),
+  ])
+  return { dueAt: due === undefined ? null : Number(due), newSince: news === undefined ? null : -Number(news) }
 }
-
-const UNREAD = ['', '0']

@@ -2,7 +2,7 @@ import type { Clock } from '../runtime/clock.ts'
 import { atInterval } from '../runtime/concurrency.ts'
 import type { Lifecycle } from '../runtime/lifecycle.ts'
 import { onReady, type Store } from './connect.ts'
-import { checkFormat, type FormatReader } from './format.ts'
+import { checkFormat } from './format.ts'
 import type { Keys } from './keys.ts'
 
 const ASK_EVERY_MS = 1_000
@@ -14,9 +14,9 @@ interface Data {
 }
 
 /** Before anything else is read or written. Waits for Redis; throws FormatError. */
-export async function openData(data: Data, reader: FormatReader, lifecycle: Lifecycle): Promise<void> {
+export async function openData(data: Data, lifecycle: Lifecycle): Promise<void> {
   await followTime(data, lifecycle)
-  await checkFormat(data.store, data.keys, reader)
+  await checkFormat(data.store, data.keys)
 }
 
 /**

@@ -19,8 +19,8 @@ const on = <Answer>(keys: number, touches?: 'alone'): Step<Answer> => ({
   ofMany: false,
   guarded: touches === undefined,
 })
-/** Accounts of one slot, as many as that argument is. */
-const ofSlot = <Answer>(): Step<Answer> => ({ keys: 'first argument', ofMany: false, guarded: true })
+/** Accounts, as many as the first argument is. */
+const ofMany = <Answer>(): Step<Answer> => ({ keys: 'first argument', ofMany: false, guarded: true })
 const OF_MANY: Step<unknown[]> = { keys: 'first argument', ofMany: true, guarded: true }
 
 /** `moved`: another address is in force than the one that wants no more; `disabled`: it was switched off by this; `refused`: a recipient is refused that was not before. */
@@ -31,15 +31,13 @@ export type Recorded = 'recorded' | 'unknown' | 'moved' | 'disabled' | 'refused'
  * its keys and arguments and what it returns. `--!include NAME` is replaced by the text of `lua/include/NAME.lua`.
  */
 const STEPS = {
-  claimDue: OF_MANY,
-  dueTokens: OF_MANY,
-  nearestExpiry: on<string>(1),
+  claimDue: on<[claimed: string[], next: string]>(1),
+  dueTokens: on<string>(1),
+  nearestExpiry: on<[moment: string, looked: number, is: string]>(1),
   countOverdue: on<number>(2),
   readDomains: on<[found: string, hubId: string]>(1),
   searchAccounts: on<[found: string[], hubId: string, key: string]>(1),
-  countStates: on<number[]>(1),
   readTime: on<number>(1, 'alone'),
-  dueOutlook: on<[count: number, earliest: string, hubId: string]>(1),
   bringForward: on<null>(1),
   claimTokens: on<string[]>(1),
   moveClaims: on<string[]>(1),
@@ -63,7 +61,7 @@ const STEPS = {
   recordUninstallFailure: on<'recorded' | 'lost'>(1),
   finishUninstall: on<'finished' | 'again' | 'reconnected'>(1),
   purgeAccount: on<'purged' | 'kept' | 'unknown'>(1),
-  commitPolls: ofSlot<(string | Error)[]>(),
+  commitPolls: ofMany<(string | Error)[]>(),
   storeForecasts: on<'stored' | 'gone'>(1),
   replaceHistory: on<'replaced' | 'lost'>(1),
   repairAccount: on<number>(1),
@@ -80,12 +78,11 @@ const STEPS = {
   rekeyTokens: on<number>(1, 'alone'),
   rekeyAccess: on<number>(1, 'alone'),
   pauseCalls: on<number>(1),
-  readEvents: OF_MANY,
   planEvents: on<number>(1),
   planAcknowledgement: on<'planned' | 'known' | 'wait' | 'older' | 'not-sent'>(1),
-  readNews: OF_MANY,
-  settleNews: on<number>(1),
-  recheck: OF_MANY,
+  readNews: on<string[]>(2),
+  settleNews: on<number>(2),
+  recheck: on<number>(1),
   recordSends: on<'recorded' | 'lost'>(1),
   beginAttempt: on<string[] | 'held' | number>(1),
   handBackDelivery: on<number>(2),
@@ -95,7 +92,6 @@ const STEPS = {
   forgetDelivery: on<'forgotten' | 'lost'>(1),
   planReconnectMail: on<'planned' | 'not-due'>(3),
   enableReceivers: on<number>(1),
-  holdLock: on<number>(1, 'alone'),
 }
 
 type Steps = typeof STEPS
@@ -166,9 +162,9 @@ const LUA = new URL('./lua/', import.meta.url)
 const INCLUDE = /^--!include (\S+)\n/gm
 
 /**
- * A step declares one key and touches others of its slot. While a Cluster moves that slot, some of them are on the one node
- * and some on the other, and a step whose declared key is there would run on half of an account. So each declares one more
- * key, which never exists: of several keys of which one is missing Redis answers TRYAGAIN until the slot has moved as a whole
+ * A step declares one key and touches others. While a Cluster moves their slot, some of them are on the one node and some on
+ * the other, and a step whose declared key is there would run on half of an account. So each declares one more key, which
+ * never exists: of several keys of which one is missing Redis answers TRYAGAIN until the slot has moved as a whole
  * (Redis Cluster specification, "Multi-key operations"), and ioredis asks again.
  *
  * The scripts are those of `loadScripts(1)`.

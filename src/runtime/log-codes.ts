@@ -39,8 +39,6 @@ export const LOG_CODES = [
   'vault.key-missing',
   'vault.unreported',
   'data.gone',
-  'data.upgraded',
-  'data.older-daemons',
   'keys.rekeyed',
   // Accounts
   'account.unreadable',

@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto'
-import { accountSteps } from '../redis/account-steps.ts'
 import type { Store } from '../redis/connect.ts'
 import type { Keys } from '../redis/keys.ts'
 import { NO_ACCOUNT } from '../redis/steps.ts'
@@ -109,7 +108,7 @@ export async function noteOfGrant(
 
 /** Ids of those that are due; they are let be for a while. */
 export async function claimGrants({ store, keys }: InRedis, now: number): Promise<string[]> {
-  const [claimed] = await accountSteps(store).claimDue(keys.grants.due, now, MOST, now + GRANT_CLAIM_MS)
+  const [claimed] = await store.claimDue(keys.grants.due, now, MOST, now + GRANT_CLAIM_MS)
   return claimed
 }
 

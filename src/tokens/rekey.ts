@@ -1,7 +1,9 @@
 import type { Store } from '../redis/connect.ts'
-import { ACCOUNT_STATES, hubIdsIn, type Keys, PARTITIONS } from '../redis/keys.ts'
+import { ACCOUNT_STATES, hubIdsIn, type Keys } from '../redis/keys.ts'
 import { isOfOtherType } from '../redis/other-type.ts'
+import { resultsOf } from '../redis/results-of.ts'
 import { NO_ACCOUNT } from '../redis/steps.ts'
+import { chunksOf } from '../runtime/chunks-of.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { resealAnswers } from './sealed-answers.ts'
 import { parseAccess } from './stored-access.ts'
@@ -143,20 +145,16 @@ interface Pass {
 async function passOverAll(deps: RekeyDeps, watcher: RekeyWatcher): Promise<Pass> {
   const { store, keys } = deps
   const pass: Pass = { accounts: 0, replaced: 0, toReplace: new Set(), unopened: [], unopenedKeys: new Set() }
-  const partitions = await Promise.all(Array.from({ length: PARTITIONS }, (_, number) => accountsOf(deps, number)))
-  const total = partitions.flat().length
-  for (const hubIds of partitions) {
-    for (let at = 0; at < hubIds.length; at += CHUNK) {
-      if (watcher.signal.aborted) return pass
-      const chunk = hubIds.slice(at, at + CHUNK)
-      await rekeyChunk(
-        deps,
-        chunk.map((hubId) => ({ hubId, key: keys.account(hubId).tokens, access: keys.account(hubId).access })),
-        pass,
-      )
-      pass.accounts += chunk.length
-      watcher.progress(pass.accounts, total)
-    }
+  const hubIds = await allAccounts(deps)
+  for (const chunk of chunksOf(hubIds, CHUNK)) {
+    if (watcher.signal.aborted) return pass
+    await rekeyChunk(
+      deps,
+      chunk.map((hubId) => ({ hubId, key: keys.account(hubId).tokens, access: keys.account(hubId).access })),
+      pass,
+    )
+    pass.accounts += chunk.length
+    watcher.progress(pass.accounts, hubIds.length)
   }
   for (const id of await store.zrange(keys.grants.due, 0, '-1')) {
     await rekeyChunk(deps, [{ hubId: NO_ACCOUNT, key: keys.grants.grant(id) }], pass)
@@ -169,11 +167,11 @@ async function passOverAll(deps: RekeyDeps, watcher: RekeyWatcher): Promise<Pass
 }
 
 /** At one moment: an account that goes from one state to another between two reads would be in neither. */
-async function accountsOf({ store, keys }: RekeyDeps, partition: number): Promise<number[]> {
+async function allAccounts({ store, keys }: RekeyDeps): Promise<number[]> {
   const reading = store.multi()
   // A tombstone has no tokens.
   const states = ACCOUNT_STATES.filter((state) => state !== 'uninstalled')
-  for (const state of states) reading.zrange(keys.partition(partition).state[state], 0, '-1')
+  for (const state of states) reading.zrange(keys.state[state], 0, '-1')
   return hubIdsIn(resultsOf<string[]>(await reading.exec()).flat())
 }
 
@@ -217,7 +215,7 @@ async function rekeyChunk({ store, vault }: RekeyDeps, holders: readonly Holder[
   pass.replaced += replaced.reduce((sum, count) => sum + count, 0)
 }
 
-/** Access tokens of accounts, which are all of one partition. An unreadable value is no encrypted value. */
+/** Access tokens of accounts. An unreadable value is no encrypted value. */
 async function accessTokensOf(store: Store, holders: readonly Holder[]): Promise<Record<string, Buffer>[]> {
   const keys = holders.flatMap(({ access }) => access ?? [])
   const stored = keys.length === 0 ? [] : await store.mgetBuffer(keys)
@@ -245,11 +243,4 @@ function sealAnew(vault: Vault, refused: UnopenedTokens, values: Record<string, 
     }
   }
   return anew
-}
-
-function resultsOf<T>(answers: [error: Error | null, result: unknown][] | null): T[] {
-  return (answers ?? []).map(([error, result]) => {
-    if (error !== null) throw error
-    return result as T
-  })
 }

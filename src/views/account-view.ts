@@ -125,7 +125,7 @@ export async function readFreshAt(
   { store, keys }: Pick<ViewDeps, 'store' | 'keys'>,
   hubId: number,
 ): Promise<number | null> {
-  const score = await store.zscore(keys.partition(keys.partitionOf(hubId)).fresh, hubId)
+  const score = await store.zscore(keys.fresh, hubId)
   return score === null ? null : Number(score)
 }
 

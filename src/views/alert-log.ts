@@ -2,13 +2,15 @@ import { type Alert, type AlertLevel, alertOf } from '../alerts/alert.ts'
 import { committedIn, numberOf } from '../alerts/outbox.ts'
 import {
   byCommit,
+  type LoggedAlert,
   MOST_LOGGED,
-  partitionOfRef,
+  MOST_OF_ACCOUNT,
+  readLogged,
   readLoggedSince,
-  refOf,
   type TransitionRef,
 } from '../alerts/transition-log.ts'
-import { everyPartition, type Keys, PARTITIONS } from '../redis/keys.ts'
+import { unlessOfOtherType } from '../redis/other-type.ts'
+import { resultsOf } from '../redis/results-of.ts'
 import { type FateSources, type ReceiverFate, readReceiverFates } from './receiver-fates.ts'
 import type { TransitionShape } from './shapes/alert.ts'
 import type { ViewDeps } from './view-deps.ts'
@@ -40,23 +42,16 @@ type Sources = Pick<ViewDeps, 'store' | 'keys'>
 
 const PAGE = 200
 
-/** The transitions of all accounts since a moment, oldest first. Each partition remembers so many: of a storm the newest. */
+/** The transitions since a moment, oldest first. */
 export async function readAlertLog(
   deps: FateSources,
   { since, hubId, level }: AlertLogQuery,
 ): Promise<LoggedTransition[]> {
-  const partitions = partitionsOf(deps.keys, hubId)
-  const found = await Promise.all(partitions.map(async (number) => (await readLoggedSince(deps, number, since)).found))
-  const wanted = found
-    .flat()
-    .filter(
-      ({ alert }) =>
-        (hubId === undefined || (alert.account?.hubId ?? 0) === hubId) &&
-        (level === undefined || alert.level === level),
-    )
+  const { found } = await (hubId === undefined ? readLoggedSince(deps, since) : readOwn(deps, hubId))
+  const wanted = found.filter(({ at, alert }) => at >= since && (level === undefined || alert.level === level))
   // New ones are read first: a transition that leaves the outbox meanwhile is in a receiver's state by the time that is
   // read.
-  const isNew = new Set((await Promise.all(partitions.map((number) => readNew(deps, number)))).flat())
+  const isNew = new Set(await deps.store.zrangebyscore(deps.keys.newsDue, '-inf', '(0'))
   const asked = wanted.map(({ alert }) => ({ id: alert.id, number: numberOf(alert), alert: alertOf(alert) }))
   if (wanted.length === 0) return []
   const moments = wanted.map(({ at }) => at)
@@ -70,42 +65,55 @@ export async function readAlertLog(
     .sort((a, b) => timeOf(a.alert) - timeOf(b.alert) || byCommit(a.transition, b.transition))
 }
 
-/** The newest transitions of all accounts, newest first: at most so many of each part of the log. */
+/** The newest transitions of all accounts, newest first. */
 export async function readNewest({ store, keys }: Sources, most: number): Promise<Alert[]> {
-  const parts = await everyPartition(keys, ({ log }) => store.xrevrange(log, '+', '-', 'COUNT', most))
-  const alerts = parts.flatMap((part) => committedIn(part).map(({ entry }) => entry.alert))
+  const alerts = committedIn(await store.xrevrange(keys.transitions, '+', '-', 'COUNT', most)).map(
+    ({ entry }) => entry.alert,
+  )
   return alerts.sort((a, b) => timeOf(b) - timeOf(a))
 }
 
 /** Alerts that ended since a moment, the newest first. */
 export async function readResolved(deps: Sources, since: number): Promise<Alert[]> {
-  const parts = await everyPartition(deps.keys, (_, number) => readLoggedSince(deps, number, since))
-  const alerts = parts.flatMap(({ found }) => found.map(({ alert }) => alert))
-  return alerts.filter(({ status }) => status === 'resolved').sort((a, b) => timeOf(b) - timeOf(a))
+  const { found } = await readLoggedSince(deps, since)
+  const resolved = found.flatMap(({ alert }) => (alert.status === 'resolved' ? [alert] : []))
+  return resolved.sort((a, b) => timeOf(b) - timeOf(a))
+}
+
+/** Transitions of one account, from its own list of their places. `isAll`: no older one was pushed out. */
+async function readOwn({ store, keys }: Sources, hubId: number): Promise<{ found: LoggedAlert[]; isAll: boolean }> {
+  const places = await unlessOfOtherType(store.lrange(keys.account(hubId).transitions, 0, -1), [])
+  const entries = await readPlaces({ store, keys }, places)
+  const isAll = places.length < MOST_OF_ACCOUNT && entries.length === places.length
+  return { found: entries.map(readLogged).filter((one) => one !== undefined), isAll }
+}
+
+/** Entries that the log no longer has are missing. */
+async function readPlaces({ store, keys }: Sources, places: readonly string[]) {
+  const reading = store.pipeline()
+  for (const place of places) reading.xrange(keys.transitions, place, place)
+  return resultsOf<[id: string, fields: string[]][]>(await reading.exec()).flat()
 }
 
 /**
- * From when on the log has all that was committed since a moment, ms; undefined: from that moment on. In each partition the
- * newest push the oldest out, whosever they are.
+ * From when on the log has all that was committed since a moment, ms; undefined: from that moment on. The newest push the oldest
+ * out.
  */
-export async function forgottenUntil(
-  { store, keys }: Sources,
-  { since, hubId }: AlertLogQuery,
-): Promise<number | undefined> {
-  const firsts = await Promise.all(
-    partitionsOf(keys, hubId).map(async (number) => {
-      const { log } = keys.partition(number)
-      if ((await store.xlen(log)) < MOST_LOGGED) return since
-      const [first] = committedIn(await store.xrange(log, '-', '+', 'COUNT', PAGE))
-      return first === undefined ? since : timeOf(first.entry.alert)
-    }),
-  )
-  const latest = Math.max(...firsts)
-  return latest > since ? latest : undefined
+export async function forgottenUntil(deps: Sources, { since, hubId }: AlertLogQuery): Promise<number | undefined> {
+  const first = await (hubId === undefined ? firstKept(deps) : firstKeptOf(deps, hubId))
+  return first !== undefined && first > since ? first : undefined
 }
 
-function partitionsOf(keys: Keys, hubId: number | undefined): number[] {
-  return hubId === undefined ? Array.from({ length: PARTITIONS }, (_, number) => number) : [keys.partitionOf(hubId)]
+/** Undefined: nothing was pushed out. */
+async function firstKept({ store, keys }: Sources): Promise<number | undefined> {
+  if ((await store.xlen(keys.transitions)) < MOST_LOGGED) return undefined
+  const [first] = committedIn(await store.xrange(keys.transitions, '-', '+', 'COUNT', PAGE))
+  return first && timeOf(first.entry.alert)
+}
+
+async function firstKeptOf(deps: Sources, hubId: number): Promise<number | undefined> {
+  const { found, isAll } = await readOwn(deps, hubId)
+  return isAll ? undefined : (found[0]?.at ?? firstKept(deps))
 }
 
 /** For so long the outcome of every transition is known. */
@@ -136,39 +144,13 @@ function whyOf(is: ReceiverFate['is'], some: readonly ReceiverFate[]): string {
   return reasons[0]?.why ?? ''
 }
 
-/** Alerts with news that no daemon has read. */
-async function readNew({ store, keys }: Sources, number: number): Promise<string[]> {
-  return store.zrangebyscore(keys.partition(number).newsDue, '-inf', '(0')
-}
-
-/** Most pages of a partition that are read for the matching ones. */
-const MOST_PAGES = 5
-
-/** Some transitions by their names; those that the log no longer has, or has too deep down, are missing. */
+/** Some transitions by their places; those that the log no longer has are missing. */
 export async function readTransitions(
-  { store, keys }: Sources,
+  deps: Sources,
   refs: readonly TransitionRef[],
 ): Promise<Map<TransitionRef, Alert>> {
-  const wanted = new Set(refs)
-  const found = new Map<TransitionRef, Alert>()
-  const ofPartition = async ([number, some]: [number, TransitionRef[]]) => {
-    const [oldest = ''] = some.toSorted(byCommit)
-    let before = '+'
-    for (let pages = 0; pages < MOST_PAGES; pages++) {
-      const page = await store.xrevrange(keys.partition(number).log, before, '-', 'COUNT', PAGE)
-      const decoded = committedIn(page)
-      for (const { place, entry } of decoded) {
-        const ref = refOf(number, place)
-        if (wanted.has(ref)) found.set(ref, entry.alert)
-      }
-      const last = decoded.at(-1)
-      const isPast = last !== undefined && byCommit(refOf(number, last.place), oldest) <= 0
-      if (page.length < PAGE || isPast) return
-      before = `(${page.at(-1)?.[0] ?? ''}`
-    }
-  }
-  await Promise.all([...Map.groupBy(wanted, partitionOfRef)].map(ofPartition))
-  return found
+  const found = await readPlaces(deps, [...new Set(refs)])
+  return new Map(committedIn(found).map(({ place, entry }) => [place, entry.alert]))
 }
 
 function timeOf({ measuredAt }: Alert): number {

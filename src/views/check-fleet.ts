@@ -1,9 +1,10 @@
-import { inBatches, LIVE_STATES, liveHubIds } from '../accounts/registry.ts'
+import { LIVE_STATES, liveHubIds } from '../accounts/registry.ts'
 import { judgeReading } from '../alerts/evaluation/evaluate.ts'
 import { levelOf, type Rule, ruleFor } from '../alerts/evaluation/rules.ts'
 import { openStatesOf } from '../alerts/open-alerts.ts'
 import type { Silence } from '../alerts/silence.ts'
 import { readForecasts, readReadings } from '../limits/history/stored-readings.ts'
+import { chunksOf } from '../runtime/chunks-of.ts'
 import { type CurrentSeries, currentSeries, withBucketSeries } from './account-view.ts'
 import { type AccountFinding, isLeaving, type PlannedAccount } from './judge-account.ts'
 import type { VerdictLevel } from './shapes/account.ts'
@@ -36,11 +37,11 @@ export interface CheckedAccount extends CheckedAccountShape {
 /** Accounts judged at a time: the readings of a whole fleet must not be in memory together. */
 const BATCH = 500
 
-/** All accounts that are asked for, by their last readings and open alerts, some hundreds at a time, in no particular order. */
+/** All accounts that are asked for, by their last readings and open alerts, some hundreds at a time. */
 export async function* checkFleet(deps: Sources, request: CheckRequest): AsyncGenerator<CheckedAccount[]> {
   const { hubIds, poll } = request
   const isAsked = hubIds.length > 0
-  for await (const batch of inBatches(isAsked ? [[...new Set(hubIds)]] : liveHubIds(deps), BATCH)) {
+  for await (const batch of isAsked ? chunksOf([...new Set(hubIds)], BATCH) : liveHubIds(deps, BATCH)) {
     const troubles = poll === undefined ? [] : await Promise.all(batch.map(poll))
     const checked = await Promise.all(batch.map((hubId, n) => checkOne(deps, request, hubId, troubles[n])))
     yield checked.filter((account) => account !== undefined)

@@ -1,5 +1,5 @@
 import type { Store } from '../redis/connect.ts'
-import { everyPartition, type Keys } from '../redis/keys.ts'
+import type { Keys } from '../redis/keys.ts'
 import { readNewsDue } from '../redis/news-due.ts'
 import { iso } from '../text/format-time.ts'
 import type { OutboxShape } from './shapes/delivery.ts'
@@ -10,9 +10,9 @@ export async function readOutboxBalance(
   now: number,
 ): Promise<OutboxShape> {
   const { deliveriesDue, dead, waiting, underWay } = keys.delivery
-  const [due, news, waits, [, oldest], [, oldestSent], deliveries, [, attempt], givenUp] = await Promise.all([
+  const [due, inOutbox, waits, [, oldest], [, oldestSent], deliveries, [, attempt], givenUp] = await Promise.all([
     readNewsDue({ store, keys }),
-    everyPartition(keys, ({ newsDue }) => store.zcount(newsDue, '-inf', '(0')),
+    store.zcount(keys.newsDue, '-inf', '(0'),
     store.zcard(waiting),
     store.zrange(waiting, 0, '0', 'WITHSCORES'),
     store.zrange(underWay, 0, '0', 'WITHSCORES'),
@@ -20,7 +20,6 @@ export async function readOutboxBalance(
     store.zrange(deliveriesDue, 0, '0', 'WITHSCORES'),
     store.zcard(dead),
   ])
-  const inOutbox = news.reduce((sum, count) => sum + count, 0)
   const late = [due.newSince, due.dueAt, momentOf(attempt)].filter((at) => at !== null && at < now)
   return {
     pending: inOutbox + waits + deliveries,

@@ -7,7 +7,6 @@ import { RECORD_DAYS, readTrackRecord, type TrackRecord } from '../limits/foreca
 import { readForecasts, readReadings } from '../limits/history/stored-readings.ts'
 import { readAt } from '../limits/readings.ts'
 import { type Series, seriesOf } from '../limits/series.ts'
-import { everyPartition, type PartitionKeys } from '../redis/keys.ts'
 import { unlessOfOtherType } from '../redis/other-type.ts'
 import { countOf, formatCount } from '../text/format-number.ts'
 import { rankedIn } from './nearest-limits.ts'
@@ -29,36 +28,35 @@ export async function readUpcoming(deps: Sources, asked: UpcomingQuery, now: num
   const { store, keys } = deps
   const [places, counts, full, record] = await Promise.all([
     placesAfter(deps, asked),
-    everyPartition(keys, (partition) => countIn(deps, partition)),
-    everyPartition(keys, ({ nearest }) =>
-      store.zrangebyscore(nearest, `(${FULL_RANGE.from}`, FULL_RANGE.to, 'WITHSCORES', 'LIMIT', 0, asked.limit),
-    ),
+    readCounts(deps),
+    store.zrangebyscore(keys.nearest, `(${FULL_RANGE.from}`, FULL_RANGE.to, 'WITHSCORES', 'LIMIT', 0, asked.limit),
     readTrackRecord(store, keys, now),
   ])
   const shown = places.slice(0, asked.limit)
   const last = places.length > asked.limit ? shown.at(-1) : undefined
-  const fullest = full.flatMap(rankedIn).sort((a, b) => a.place - b.place || a.hubId - b.hubId)
   const [items, fullItems] = await Promise.all([
     readEach(shown, ({ hubId }) => readNext(deps, hubId, now)),
-    readEach(fullest.slice(0, asked.limit), ({ hubId }) => readFull(deps, hubId)),
+    readEach(rankedIn(full), ({ hubId }) => readFull(deps, hubId)),
   ])
-  const sum = (of: 'upcoming' | 'full') => counts.reduce((total, each) => total + each[of], 0)
-  const accounts = sum('upcoming')
+  const accounts = counts.upcoming
   return {
     accounts,
     items: items.sort((a, b) => a.daysLeft - b.daysLeft),
     ...(last === undefined ? {} : { next: placeText(last) }),
-    full: { accounts: sum('full'), items: fullItems },
+    full: { accounts: counts.full, items: fullItems },
     forecasts: accounts > 0 || (await areForecast(deps, now)),
     record,
   }
 }
 
-/** True where one account of each partition shows that forecasts are made. The first one of an account takes days. */
+/** Accounts that are read to find out whether forecasts are made. */
+const EXAMPLES = 50
+
+/** True where one of some accounts shows that forecasts are made. The first one of an account takes days. */
 async function areForecast({ store, keys }: Sources, now: number): Promise<boolean> {
-  const made = await everyPartition(keys, async ({ state }) => {
-    const [hubId] = await store.zrange(state.active, 0, '0')
-    const kept = hubId === undefined ? undefined : await readForecasts(store, keys, Number(hubId))
+  const examples = await store.zrange(keys.state.active, 0, String(EXAMPLES - 1))
+  const made = await readEach(examples, async (hubId) => {
+    const kept = await readForecasts(store, keys, Number(hubId))
     const { rising = {}, tooFew = {} } = freshForecasts(kept, now) ?? { tooFew: { none: 0 } }
     return Object.keys(rising).length > 0 || Object.keys(tooFew).length === 0
   })
@@ -69,17 +67,14 @@ async function areForecast({ store, keys }: Sources, now: number): Promise<boole
 async function placesAfter({ store, keys }: Sources, { limit, after }: UpcomingQuery): Promise<Required<Place>[]> {
   const from = after === undefined ? NOW : placesOf(Number(after.key))
   const some = ['WITHSCORES', 'LIMIT', 0, limit + 1] as const
-  const parts = await everyPartition(keys, ({ nearest }) =>
-    Promise.all(
-      from.flatMap((place, n) => [
-        store.zrangebyscore(nearest, `(${place}`, END[n] ?? 0, ...some),
-        // At the same place, those behind the account.
-        ...(after === undefined ? [] : [store.zrangebyscore(nearest, place, place, 'WITHSCORES')]),
-      ]),
-    ),
+  const parts = await Promise.all(
+    from.flatMap((place, n) => [
+      store.zrangebyscore(keys.nearest, `(${place}`, END[n] ?? 0, ...some),
+      // At the same place, those behind the account.
+      ...(after === undefined ? [] : [store.zrangebyscore(keys.nearest, place, place, 'WITHSCORES')]),
+    ]),
   )
   return parts
-    .flat()
     .flatMap(rankedIn)
     .map(({ hubId, place }) => ({ hubId, key: daysOf(place) }))
     .filter(({ hubId, key }) => after === undefined || key > Number(after.key) || hubId > after.hubId)
@@ -87,7 +82,7 @@ async function placesAfter({ store, keys }: Sources, { limit, after }: UpcomingQ
     .slice(0, limit + 1)
 }
 
-async function countIn({ store }: Sources, { nearest }: PartitionKeys) {
+async function readCounts({ store, keys: { nearest } }: Sources) {
   const [alone, besideFull, full] = await Promise.all([
     ...NOW.map((place, n) => store.zcount(nearest, `(${place}`, END[n] ?? 0)),
     store.zcount(nearest, `(${FULL_RANGE.from}`, FULL_RANGE.to),

@@ -1,7 +1,7 @@
 import { decodeNews } from '../alerts/sending/read-news.ts'
 import { decodeSendState, type SendState } from '../alerts/sending/send-state.ts'
 import type { Store } from '../redis/connect.ts'
-import { type Keys, PARTITIONS } from '../redis/keys.ts'
+import type { Keys } from '../redis/keys.ts'
 import { readPresentReceivers } from '../redis/present-receivers.ts'
 import { readOutboxBalance } from './outbox-balance.ts'
 import { waitingText } from './receiver-fates.ts'
@@ -84,13 +84,9 @@ async function readKnown(store: Store, keys: Keys, receiver: string): Promise<Ma
 
 /** Alerts whose news is due, and for the others the receivers that were sent them. */
 async function readAllNews(store: Store, keys: Keys) {
-  const due = new Set<string>()
   const settledFor = new Map<string, readonly string[]>()
-  for (let number = 0; number < PARTITIONS; number++) {
-    const { news, newsDue } = keys.partition(number)
-    await scan(store, news, (alert, stored) => settledFor.set(alert, decodeNews(number, alert, stored)?.notified ?? []))
-    for (const alert of await store.zrange(newsDue, 0, '-1')) due.add(alert)
-  }
+  await scan(store, keys.news, (alert, stored) => settledFor.set(alert, decodeNews(alert, stored)?.notified ?? []))
+  const due = new Set(await store.zrange(keys.newsDue, 0, '-1'))
   return { due, settledFor }
 }
 

@@ -242,7 +242,7 @@ describe('connecting again', () => {
     )
     const [field = '', , state = ''] = opened.changes[0] ?? []
     await store.hset(own.alerts, field, state)
-    await store.sadd(keys.partition(keys.partitionOf(HUB)).alerting, HUB)
+    await store.sadd(keys.alerting, HUB)
     await connectLater()
     expect(await store.exists(own.alerts)).toBe(0)
     expect(await one.registry.alerting()).toEqual([])
@@ -255,7 +255,7 @@ describe('connecting again', () => {
     'an account that is %s leaves it in no list of that state',
     async (state) => {
       const { store, keys, own, connectLater, registry } = await again()
-      const { state: lists } = keys.partition(keys.partitionOf(HUB))
+      const { state: lists } = keys
       await store.hset(own.account, 'state', state)
       await store.zrem(lists.active, HUB)
       await store.zadd(lists[state], HUB, HUB)

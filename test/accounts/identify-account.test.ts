@@ -91,7 +91,7 @@ describe('the metadata of an imported account', () => {
 
   test('once known has the account polled at once, and refreshed as planned', async () => {
     const one = await unread(async () => metadata())
-    const { due } = one.keys.partition(one.keys.partitionOf(HUB))
+    const { due } = one.keys
     const planned = Number(await one.due.when('refresh', HUB))
     await one.store.zrem(due.poll, HUB)
     await one.store.zadd(due.refresh, one.clock.now() + 15_000, HUB)
@@ -115,7 +115,7 @@ describe('the metadata of an imported account', () => {
     expect(claimed.hubIds).toEqual([HUB])
     slow.resolve()
     expect(await second).toEqual({ is: 'known' })
-    const { due } = one.keys.partition(one.keys.partitionOf(HUB))
+    const { due } = one.keys
     expect(Number(await one.store.zscore(due.poll, HUB))).toBe(claimed.until)
   })
 

@@ -124,7 +124,7 @@ async function begun(dialect: DialectName = 'v1') {
     },
     calls: async (endpoint: string) =>
       (await journalOf(sandbox.url)).filter((entry) => entry.endpoint === endpoint).map(({ status }) => status),
-    kept: async () => Object.keys(await dump(redis.store, keys)).filter((key) => /{grants}:(due|grant:)/.test(key)),
+    kept: async () => Object.keys(await dump(redis.store, keys)).filter((key) => /:(due:grant$|grant:)/.test(key)),
   }
 }
 

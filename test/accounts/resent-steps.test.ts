@@ -115,7 +115,7 @@ test('the end of an uninstall moves the moment at which the account is forgotten
   const refresh = await redis.hgetBuffer(keys.account(HUB).tokens, 'refresh')
   const finish = (now: number) =>
     redis.finishUninstall(keys.own(HUB), HUB, now, refresh ?? '', 'deleted', now + KEEP_MS, stepJson(NO_ALERT_WRITES))
-  const due = () => redis.zscore(keys.partition(keys.partitionOf(HUB)).due.uninstall, HUB)
+  const due = () => redis.zscore(keys.due.uninstall, HUB)
   const after = ['finished', 'uninstalled', String(NOW + KEEP_MS)]
   expect([await finish(NOW), await state(), await due()]).toEqual(after)
   expect([await finish(NOW + 60_000), await state(), await due()]).toEqual(after)

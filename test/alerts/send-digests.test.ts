@@ -64,11 +64,11 @@ async function daemons(schedules: Record<string, DigestSchedule> = { ops: daily 
     await store.hset(keys.own(hubId), 'hubDomain', `a${hubId}.example.com`)
     await store.hset(keys.account(hubId).alerts, 'overall', encodeState(state))
     await reads(hubId, usage)
-    await store.sadd(keys.partition(keys.partitionOf(hubId)).alerting, hubId)
+    await store.sadd(keys.alerting, hubId)
   }
   const closes = async (hubId: number) => {
     await store.del(keys.account(hubId).alerts)
-    await store.srem(keys.partition(keys.partitionOf(hubId)).alerting, hubId)
+    await store.srem(keys.alerting, hubId)
   }
   const nextAt = async (name = 'ops') => {
     const score = await store.zscore(keys.digests.due, name)
@@ -134,7 +134,7 @@ describe('a digest', () => {
       const measuredAt = new Date(clock.now()).toISOString()
       const account = { hubId, hubDomain: `a${hubId}.example.com` }
       const alert = anAlert({ account, measuredAt, ...more })
-      return store.xadd(keys.partition(keys.partitionOf(hubId)).log, '*', 'alert', encodeEntry({ alert }))
+      return store.xadd(keys.transitions, '*', 'alert', encodeEntry({ alert }))
     }
     const routes = [
       { match: { account: ['b*'] }, to: ['others'] },

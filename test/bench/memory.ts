@@ -1,6 +1,6 @@
 import { Queue } from 'bullmq'
 import type { Store } from '../../src/redis/connect.ts'
-import { createKeys, everyPartition } from '../../src/redis/keys.ts'
+import { createKeys } from '../../src/redis/keys.ts'
 import { reportsOf } from '../support/large-reports.ts'
 import { accessTokenOf, eachAccount, FIRST_HUB_ID, refreshTokenOf } from '../support/many-accounts.ts'
 import { startRedis } from '../support/redis-server.ts'
@@ -18,7 +18,7 @@ const RECORD = 'record bytes per account'
 const PLAIN = 'what people write'
 
 /**
- * P7, by MEMORY USAGE: an account's two due moments, against a BullMQ job scheduler for each; and every key that has an
+ * P7, by MEMORY USAGE: an account's due moments, against a BullMQ job scheduler for each; and every key that has an
  * account's id in its name, after some polls, against tokens and last answers as one JSON.
  */
 export const memory: Figure = {
@@ -58,13 +58,13 @@ export const memory: Figure = {
 }
 
 async function fillDueSets(store: Store): Promise<string[]> {
-  const keys = createKeys('due')
+  const { due } = createKeys('due')
   await eachAccount(store, { from: 0, count: DUE_ACCOUNTS }, (commands, hubId) => {
-    const { due } = keys.partition(keys.partitionOf(hubId))
     commands.zadd(due.refresh, Date.now() + hubId * 97, hubId)
     commands.zadd(due.poll, Date.now() + hubId * 89, hubId)
+    commands.zadd(due.history, Date.now() + hubId * 83, hubId)
   })
-  return (await everyPartition(keys, async ({ due }) => [due.refresh, due.poll])).flat()
+  return [due.refresh, due.poll, due.history]
 }
 
 async function schedule(url: string): Promise<void> {

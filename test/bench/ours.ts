@@ -1,8 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { storeForecasts } from '../../src/limits/forecast/forecast-account.ts'
-import { dayOfPartition, TendingRounds } from '../../src/limits/history/tending-rounds.ts'
 import type { Store } from '../../src/redis/connect.ts'
-import { everyPartition, type Keys } from '../../src/redis/keys.ts'
+import type { Keys } from '../../src/redis/keys.ts'
 import { FIRST_HUB_ID, lifeUntilDue, plan, seedFleet, type Turn } from '../support/many-accounts.ts'
 import { startWholeDaemon } from '../support/whole-daemon.ts'
 import { isToBeRefreshed, type Lot, type Side, servedBy, startFarSide } from './side.ts'
@@ -98,7 +97,7 @@ export function settingsFor(inFlight: number) {
   }
 }
 
-/** Accounts as a connect leaves them. Histories are thinned out once a day, not at every poll: today's turn is over. */
+/** Accounts as a connect leaves them. Histories are thinned out once a day, not at every poll: none is due. */
 export async function seedPlanned(
   store: Store,
   keys: Keys,
@@ -107,8 +106,6 @@ export async function seedPlanned(
 ): Promise<void> {
   await seedFleet(store, keys, count)
   await plan(store, keys, { from: 0, count, turn })
-  const rounds = new TendingRounds(store, keys)
-  await everyPartition(keys, (_, number) => rounds.write(number, dayOfPartition(number, Date.now()), 'over'))
 }
 
 /** None is due for hours; those of the lot have a forecast as the daily job leaves one. */
@@ -132,7 +129,7 @@ async function bringDue(store: Store, keys: Keys, { accounts, refreshShare, poll
   const together = store.multi()
   for (let place = 0; place < accounts; place++) {
     const hubId = FIRST_HUB_ID + place
-    const { due } = keys.partition(keys.partitionOf(hubId))
+    const { due } = keys
     if (polls) together.zadd(due.poll, at, hubId)
     if (isToBeRefreshed(place, refreshShare)) together.zadd(due.refresh, at, hubId)
   }
@@ -142,16 +139,12 @@ async function bringDue(store: Store, keys: Keys, { accounts, refreshShare, poll
 /** Nothing is claimed any more. The daemon is not asked, because its time is measured, and Redis only at the end. */
 async function isStored(keys: Keys, store: Store): Promise<boolean> {
   const until = Date.now() + CLAIMED_MS
-  const claimed = await everyPartition(
-    keys,
-    async ({ due }) => (await store.zcount(due.refresh, '-inf', until)) + (await store.zcount(due.poll, '-inf', until)),
-  )
-  return claimed.every((count) => count === 0)
+  const { refresh, poll } = keys.due
+  return (await store.zcount(refresh, '-inf', until)) + (await store.zcount(poll, '-inf', until)) === 0
 }
 
 /** Failed polls cost something else. On a busy machine one in ten may meet a time limit. */
 async function expectPolled(store: Store, keys: Keys, { accounts }: Lot): Promise<void> {
-  const counts = await everyPartition(keys, ({ pollFailing }) => store.zcard(pollFailing))
-  const failing = counts.reduce((sum, count) => sum + count, 0)
+  const failing = await store.zcard(keys.pollFailing)
   if (failing > accounts / 10) throw new Error(`the polls of ${failing} of ${accounts} accounts fail`)
 }

@@ -25,7 +25,7 @@ beforeAll(async () => {
       [1.5, 300],
     ] as const)
       await poll(begun + hours * HOUR, usage + hubId)
-    await store.zadd(keys.partition(keys.partitionOf(hubId)).due.poll, clock.now() + HOUR, hubId)
+    await store.zadd(keys.due.poll, clock.now() + HOUR, hubId)
   }
 })
 

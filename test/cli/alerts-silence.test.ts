@@ -46,7 +46,7 @@ routes: [ { to: [ops] } ]
   ] as const) {
     await store.hset(keys.account(hubId).account, 'hubDomain', `n${hubId}.example.com`)
     await store.hset(keys.account(hubId).alerts, 'token', encodeState(openedState(level, 'token', since)))
-    await store.sadd(keys.partition(keys.partitionOf(hubId)).alerting, hubId)
+    await store.sadd(keys.alerting, hubId)
   }
   const run = (...args: string[]) => plimsollHere(['alerts', ...args, '--config', file], folder, { clock })
   const json = async (...args: string[]) => JSON.parse((await run(...args, '--json')).out)

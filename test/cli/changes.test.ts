@@ -45,8 +45,7 @@ const run = (...args: string[]) => plimsollHere(['changes', ...args, '--config',
 async function logged(hoursAgo: number, more: Partial<Alert>): Promise<void> {
   const account = { hubId: 7, hubDomain: 'acme.example.com' }
   const alert = anAlert({ account, measuredAt: new Date(NOW - hoursAgo * HOUR).toISOString(), ...more })
-  const { hubId } = more.account ?? account
-  await store.xadd(keys.partition(keys.partitionOf(hubId)).log, '*', 'alert', encodeEntry({ alert }))
+  await store.xadd(keys.transitions, '*', 'alert', encodeEntry({ alert }))
 }
 
 test('where nothing changed it is one line, with the moment in the zone of the config', async () => {
@@ -86,10 +85,15 @@ acme.example.com (7)  1 alert opened, 1 limit changed  Custom properties, ok →
 test('--json has every change, and what is not kept any more is on standard error too', async () => {
   const { counts, items } = JSON.parse((await run('--json')).out)
   expect([counts.limit, items.length]).toEqual([1, 3])
-  for (let n = 0; n < 1_000; n++)
-    await logged(1, { account: { hubId: 72, hubDomain: '' }, series: { metric: `m${n}` } })
+  const many = store.pipeline()
+  const measuredAt = new Date(NOW - HOUR).toISOString()
+  for (let n = 0; n < 50_000; n++) {
+    const alert = anAlert({ account: { hubId: 72, hubDomain: '' }, measuredAt, series: { metric: `m${n}` } })
+    many.xadd(keys.transitions, 'MAXLEN', 50_000, '*', 'alert', encodeEntry({ alert }))
+  }
+  await many.exec()
   const { out, err } = await run()
   expect(err).toMatch(/^plimsoll: not all changes before 2026-11-21 10:00 CET are kept\.\n$/)
-  expect(out).toMatch(/account 72 +49 alerts opened .*\n\n951 more changes not shown: a shorter time has fewer\n$/s)
+  expect(out).toMatch(/account 72 +50 alerts opened .*\n\n49,950 more changes not shown: a shorter time has fewer\n$/s)
   expect(JSON.parse((await run('--json')).out).keptSince).toBe('2026-11-21T09:00:00.000Z')
 })

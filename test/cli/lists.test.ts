@@ -57,7 +57,7 @@ afterAll(async () => {
 
 async function open(hubId: number, field: string, state: SeriesState): Promise<void> {
   await store.hset(keys.account(hubId).alerts, field, encodeState(state))
-  await store.sadd(keys.partition(keys.partitionOf(hubId)).alerting, hubId)
+  await store.sadd(keys.alerting, hubId)
 }
 
 const run = (...args: string[]) => plimsollHere([...args, '--config', config], folder, { clock })
@@ -219,7 +219,7 @@ test('nothing of an account is cut on a narrow terminal: what is wrong goes belo
 })
 
 test('status names states in the words for people', async () => {
-  const { state } = keys.partition(keys.partitionOf(WELL))
+  const { state } = keys
   await store.zrem(state.active, WELL)
   await store.zadd(state.parked, WELL, WELL)
   expect((await run('status')).out).toMatch(/^accounts +4, 3 active, 1 paused by the provider/m)

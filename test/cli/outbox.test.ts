@@ -1,5 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest'
+import { encodeEntry } from '../../src/alerts/outbox.ts'
 import type { Store } from '../../src/redis/connect.ts'
+import { forgottenUntil } from '../../src/views/alert-log.ts'
 import { aRelay } from '../alerts/a-relay.ts'
 import { anAlert } from '../alerts/an-alert.ts'
 import { plimsollHere } from '../support/command.ts'
@@ -150,8 +152,11 @@ describe('alerts log', () => {
     const account = { hubId: 9, hubDomain: '' }
     await one.commit({ alert: anAlert({ account, measuredAt: at(3) }) })
     expect((await run('alerts', 'log')).err).toBe('')
-    await one.commit(...Array.from({ length: 1_200 }, () => ({ alert: anAlert({ account, measuredAt: at(2) }) })))
-    for (const args of [[], ['--json'], ['--account', '9']]) {
+    await one.commit(...Array.from({ length: 300 }, () => ({ alert: anAlert({ account, measuredAt: at(2) }) })))
+    for (const args of [
+      ['--account', '9'],
+      ['--account', '9', '--json'],
+    ]) {
       const { code, err } = await run('alerts', 'log', ...args)
       expect(code).toBe(0)
       expect(err).toBe(
@@ -164,6 +169,11 @@ describe('alerts log', () => {
     ]) {
       expect((await run('alerts', 'log', ...args)).err).toBe('')
     }
+    const others = store.pipeline()
+    const entry = encodeEntry({ alert: anAlert({ measuredAt: at(2) }) })
+    for (let n = 0; n < 50_000; n++) others.xadd(keys.transitions, 'MAXLEN', 50_000, '*', 'alert', entry)
+    await others.exec()
+    expect(await forgottenUntil({ store, keys }, { since: clock.now() - 3 * HOUR })).toBe(Date.parse(at(2)))
   })
 
   test('says what holds back the ones that are pending, and until when', async () => {

@@ -179,7 +179,7 @@ test('an alert about the whole fleet is listed without an account', async () => 
   const since = Date.parse('2026-11-21T10:00:00.000Z')
   const state = { rule: 'fleet', since, transitions: 1, sentAt: since, lastSent: null, pending: null }
   await store.hset(alerts, 'clock', encodeState({ ...state, level: 'critical' }))
-  await store.sadd(keys.partition(0).alerting, NO_ACCOUNT)
+  await store.sadd(keys.alerting, NO_ACCOUNT)
   try {
     const { out } = await command('alerts', 'list')
     expect(out).toMatch(/^critical +all accounts +the clock of Redis is wrong +[0-9]+ days/m)
@@ -189,7 +189,7 @@ test('an alert about the whole fleet is listed without an account', async () => 
     expect(alert).not.toHaveProperty('hubDomain')
   } finally {
     await store.del(alerts)
-    await store.srem(keys.partition(0).alerting, NO_ACCOUNT)
+    await store.srem(keys.alerting, NO_ACCOUNT)
   }
 })
 

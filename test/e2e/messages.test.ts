@@ -230,7 +230,7 @@ describe('alerts test', () => {
 
   test('one that arrives enables a receiver that was switched off', async () => {
     const store = scene.redis.connect()
-    await store.hset('plimsoll:{delivery}:disabled', 'ops-hook', 'answered 410')
+    await store.hset('{plimsoll}:disabled', 'ops-hook', 'answered 410')
     expect(await testOf('ops-hook')).toMatchObject({ code: 0, out: expect.stringContaining('gets messages again') })
     await eventually('it delivers again', async () =>
       (await deliveries()).receivers.some(({ receiver, state }) => receiver === 'ops-hook' && state === 'delivers'),

@@ -48,7 +48,7 @@ async function seed(store: Store): Promise<void> {
     await pollAccount(store, keys, hubId, now - 30_000, readings(now - 30_000, properties(n, 10 * FLEET)))
     const account = { hubId, hubDomain: `account-${hubId}.example.com` }
     const alert = anAlert({ id: `a${n}-1`, measuredAt: new Date(now - 30_000).toISOString(), account })
-    await store.xadd(keys.partition(keys.partitionOf(hubId)).log, '*', 'alert', encodeEntry({ alert }))
+    await store.xadd(keys.transitions, '*', 'alert', encodeEntry({ alert }))
   }
   for (let from = 0; from < FLEET; from += 100) {
     await Promise.all(HUB_IDS.slice(from, from + 100).map((hubId, n) => seedOne(hubId, from + n)))

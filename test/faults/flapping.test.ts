@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
 import type { Alert, Message } from '../../src/alerts/alert.ts'
-import { PARTITIONS } from '../../src/redis/keys.ts'
 import { openAlertPath } from '../support/alert-path.ts'
 import { redisOfFile } from '../support/of-file.ts'
 import { say } from '../support/say.ts'
@@ -29,11 +28,8 @@ async function flapping(level: object, up: number, down: number) {
   }
   const lastedMs = clock.now() - begun
   await path.live(2 * INTERVAL)
-  const committed: Alert[] = []
-  for (let partition = 0; partition < PARTITIONS; partition++) {
-    const entries = await store.xrange(keys.partition(partition).log, '-', '+')
-    committed.push(...entries.map(([, fields]) => (JSON.parse(fields[1] ?? '') as { alert: Alert }).alert))
-  }
+  const entries = await store.xrange(keys.transitions, '-', '+')
+  const committed = entries.map(([, fields]) => (JSON.parse(fields[1] ?? '') as { alert: Alert }).alert)
   return { messages, committed, lastedMs }
 }
 

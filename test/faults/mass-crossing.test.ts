@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import type { Alert } from '../../src/alerts/alert.ts'
 import { readReadings } from '../../src/limits/history/stored-readings.ts'
 import type { Store } from '../../src/redis/connect.ts'
-import { createKeys, PARTITIONS } from '../../src/redis/keys.ts'
+import { createKeys } from '../../src/redis/keys.ts'
 import { formatCount } from '../../src/text/format-number.ts'
 import { readOutboxBalance } from '../../src/views/outbox-balance.ts'
 import { seedAccount, vaultKey } from '../support/accounts.ts'
@@ -129,14 +129,13 @@ async function haveReadings(store: Store): Promise<boolean> {
 async function pollEverybody(store: Store, now: number): Promise<void> {
   const writing = store.pipeline()
   for (let hubId = FIRST; hubId < FIRST + ACCOUNTS; hubId++) {
-    writing.zadd(KEYS.partition(KEYS.partitionOf(hubId)).due.poll, 'XX', now, hubId)
+    writing.zadd(KEYS.due.poll, 'XX', now, hubId)
   }
   await writing.exec()
 }
 
-async function transitionsOf(store: Store): Promise<number> {
-  const all = Array.from({ length: PARTITIONS }, (_, n) => store.xlen(KEYS.partition(n).log))
-  return (await Promise.all(all)).reduce((sum, count) => sum + count, 0)
+function transitionsOf(store: Store): Promise<number> {
+  return store.xlen(KEYS.transitions)
 }
 
 async function isQuiet(store: Store): Promise<boolean> {

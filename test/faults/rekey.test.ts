@@ -72,7 +72,7 @@ async function seedQuietAccounts(store: Store, hubIds: readonly number[]): Promi
     const writing = store.pipeline()
     for (const hubId of some) {
       writing.hset(KEYS.account(hubId).account, 'state', 'reauthorize')
-      writing.zadd(KEYS.partition(KEYS.partitionOf(hubId)).state.reauthorize, hubId, hubId)
+      writing.zadd(KEYS.state.reauthorize, hubId, hubId)
       writing.hset(KEYS.account(hubId).tokens, 'refresh', vault.seal(new Secret(`refresh-${hubId}`), hubId, 'refresh'))
     }
     await writing.exec()

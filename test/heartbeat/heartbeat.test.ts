@@ -107,33 +107,32 @@ const BOUNDS: [what: string, says: RegExp, cross: Cross, back: Cross][] = [
   [
     'coverage',
     /have had no reading for 26 h/,
-    (store, keys, now) =>
-      store.zadd(keys.partition(1).fresh, now - 27 * HOUR, 1, now - 27 * HOUR, 65, now - 27 * HOUR, 129),
-    (store, keys, now) => store.zadd(keys.partition(1).fresh, now, 1, now, 65, now, 129),
+    (store, keys, now) => store.zadd(keys.fresh, now - 27 * HOUR, 1, now - 27 * HOUR, 65, now - 27 * HOUR, 129),
+    (store, keys, now) => store.zadd(keys.fresh, now, 1, now, 65, now, 129),
   ],
   [
     'overdue refreshes',
     /Token refreshes of 3 of 6 accounts have been overdue for 5 min/,
-    (store, keys, now) => store.zadd(keys.partition(1).due.refresh, now - HOUR, 1, now - HOUR, 65, now - HOUR, 129),
-    (store, keys, now) => store.zadd(keys.partition(1).due.refresh, now + HOUR, 1, now + HOUR, 65, now + HOUR, 129),
+    (store, keys, now) => store.zadd(keys.due.refresh, now - HOUR, 1, now - HOUR, 65, now - HOUR, 129),
+    (store, keys, now) => store.zadd(keys.due.refresh, now + HOUR, 1, now + HOUR, 65, now + HOUR, 129),
   ],
   [
     'failing refreshes',
     /Token refreshes of 4 of 4 accounts fail/,
-    (store, keys) => store.zadd(keys.partition(1).state.failing, 1, 1, 2, 2, 3, 3, 4, 4),
-    (store, keys) => store.del(keys.partition(1).state.failing),
+    (store, keys) => store.zadd(keys.state.failing, 1, 1, 2, 2, 3, 3, 4, 4),
+    (store, keys) => store.del(keys.state.failing),
   ],
   [
     'an alert in the outbox',
     /waited in the outbox for 16 min/,
-    (store, keys, now) => store.zadd(keys.partition(9).newsDue, 15 * MINUTE - now, 'a1b2'),
-    (store, keys) => store.del(keys.partition(9).newsDue),
+    (store, keys, now) => store.zadd(keys.newsDue, 15 * MINUTE - now, 'a1b2'),
+    (store, keys) => store.del(keys.newsDue),
   ],
   [
     'a group that is due',
     /A group of alerts should have been sent 16 min ago/,
-    (store, keys, now) => store.zadd(keys.partition(9).newsDue, now - 15 * MINUTE, 'a1b2'),
-    (store, keys) => store.del(keys.partition(9).newsDue),
+    (store, keys, now) => store.zadd(keys.newsDue, now - 15 * MINUTE, 'a1b2'),
+    (store, keys) => store.del(keys.newsDue),
   ],
   [
     'an attempt that is due',
@@ -264,11 +263,11 @@ test('a verdict is logged when it changes, not each time', async () => {
   const { store, keys, clock, nextBeat, last, logs } = await aFleet()
   await nextBeat()
   await nextBeat()
-  await store.zadd(keys.partition(9).newsDue, clock.now() - HOUR, 'a1b2')
+  await store.zadd(keys.newsDue, clock.now() - HOUR, 'a1b2')
   for (let n = 0; n < 3; n++) await nextBeat()
   const since = new Date(clock.now() - 2 * MINUTE).toISOString()
   expect(await last()).toMatchObject({ ok: false, since, at: new Date(clock.now()).toISOString() })
-  await store.del(keys.partition(9).newsDue)
+  await store.del(keys.newsDue)
   await nextBeat()
   await nextBeat()
   const told = logs.lines().filter(({ code }) => String(code).startsWith('heartbeat.'))

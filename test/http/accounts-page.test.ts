@@ -11,8 +11,8 @@ async function openThree() {
   const { connectAccount, poll, clock, steps, keys } = server
   for (const hubId of [1, 2, 3]) await connectAccount({ hubId, hubDomain: `d${4 - hubId}.example.com` })
   await poll(2, readings(clock.now(), 960), { overall: openState('critical', 'full', clock.now()) })
-  await steps.zadd(keys.partition(2).nearest, 104, 2)
-  await steps.zadd(keys.partition(3).fresh, clock.now() - 30 * 3_600_000, 3)
+  await steps.zadd(keys.nearest, 104, 2)
+  await steps.zadd(keys.fresh, clock.now() - 30 * 3_600_000, 3)
   const found = async (query: string) => {
     const { status, text } = await server.get(`/accounts?${query}`)
     expect(status, query).toBe(200)
@@ -133,7 +133,7 @@ test('the fleet page names who is running, and what waits in the queues', async 
 test('a refresh that waits is told with how late it is', async () => {
   const { get, connectAccount, clock, steps, keys } = await openServer(redis)
   await connectAccount({ hubId: 2 })
-  await steps.zadd(keys.partition(2).due.refresh, clock.now(), 2)
+  await steps.zadd(keys.due.refresh, clock.now(), 2)
   clock.move(5 * 60_000)
   expect((await get('/')).text).toContain('1 refresh overdue, late by 5 min')
   expect((await get('/api/v1/status')).json.tokens).toMatchObject({ overdue: 1, lateMs: 300_000 })
@@ -165,8 +165,8 @@ test('a search that names an account whole leads to its page', async () => {
 test('the accounts for which something should have been done by now are a list, which says so', async () => {
   const { get, connectAccount, clock, steps, keys } = await openServer(redis)
   for (const hubId of [1, 2, 3]) await connectAccount({ hubId })
-  await steps.zadd(keys.partition(2).due.refresh, clock.now() - 60_000, 2)
-  await steps.zadd(keys.partition(3).due.refresh, clock.now() - 59_000, 3)
+  await steps.zadd(keys.due.refresh, clock.now() - 60_000, 2)
+  await steps.zadd(keys.due.refresh, clock.now() - 59_000, 3)
   const { text } = await get('/accounts?overdue=refresh')
   const [, list = ''] = text.split('data-live="accounts"')
   expect([...list.matchAll(/href="\/accounts\/(\d)"/g)].map(([, hubId]) => hubId)).toEqual(['2'])

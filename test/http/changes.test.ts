@@ -15,7 +15,7 @@ async function opened() {
     const measuredAt = new Date(clock.now() - hoursAgo * HOUR).toISOString()
     const account = { hubId, hubDomain: `n${hubId}.example.com` }
     const alert = anAlert({ account, measuredAt, ...more })
-    return steps.xadd(keys.partition(keys.partitionOf(hubId)).log, '*', 'alert', encodeEntry({ alert }))
+    return steps.xadd(keys.transitions, '*', 'alert', encodeEntry({ alert }))
   }
   return { ...server, log }
 }
@@ -109,7 +109,7 @@ test('the API gives the same by a moment or by how long ago, and counts what it 
 test('an entry of the log that can not be read takes neither the changes nor the transitions down', async () => {
   const { get, log, keys, steps } = await opened()
   await log(1, 1)
-  await steps.xadd(keys.partition(1).log, '*', 'alert', 'no JSON')
+  await steps.xadd(keys.transitions, '*', 'alert', 'no JSON')
   for (const path of ['/api/v1/transitions', '/api/v1/changes']) {
     const { status, json } = await get(path)
     expect([path, status, json.items?.length]).toEqual([path, 200, 1])

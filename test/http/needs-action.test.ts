@@ -53,12 +53,12 @@ const TOKENS: readonly AccountState[] = ['active', 'failing', 'parked']
 const domainOf = (hubId: number) => `n${hubId}.example.com`
 
 async function seed({ steps, keys, clock, silences }: Server, fleet: readonly GeneratedAccount[]): Promise<void> {
-  const names = await steps.keys(`${keys.prefix}:*`)
+  const names = await steps.keys(`{${keys.prefix}}:*`)
   if (names.length > 0) await steps.del(...names)
   const now = clock.now()
   for (const [n, one] of fleet.entries()) {
     const [hubId, at] = [n + 1, (ago: number) => now - ago * HOUR]
-    const { due } = keys.partition(keys.partitionOf(hubId))
+    const { due } = keys
     const isKept = TOKENS.includes(one.state)
     const listed: ListedAccount = {
       hubId,
@@ -73,7 +73,7 @@ async function seed({ steps, keys, clock, silences }: Server, fleet: readonly Ge
       const acknowledged = { at: now, by: 'ann', until: now + HOUR }
       const state = { ...openState(level, field, now - HOUR), ...(isAcknowledged ? { acknowledged } : {}) }
       await steps.hset(keys.account(hubId).alerts, field, encodeState(state))
-      await steps.sadd(keys.partition(keys.partitionOf(hubId)).alerting, hubId)
+      await steps.sadd(keys.alerting, hubId)
     }
     if (!one.isSilenced) continue
     const matchers = [{ name: 'account' as const, value: String(hubId) }]

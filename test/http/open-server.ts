@@ -192,7 +192,7 @@ export async function openLastingServer(redis: TestRedis, { actions, settings, .
       for (const [trouble, state] of Object.entries(states)) {
         await steps.hset(keys.account(NO_ACCOUNT).alerts, trouble, encodeState(state))
       }
-      await steps.sadd(keys.partition(keys.partitionOf(NO_ACCOUNT)).alerting, NO_ACCOUNT)
+      await steps.sadd(keys.alerting, NO_ACCOUNT)
     },
     /** Signs in through the form; returns the Cookie header. */
     signIn,

@@ -222,12 +222,12 @@ test('an account is called well only where its tokens, its last poll and its ale
 test('an account is not called well with readings of days ago, or without a planned poll', async () => {
   const { get, connectAccount, poll, clock, steps, keys } = await openServer(redis)
   const verdict = () => verdictOn(get)
-  const { due } = keys.partition(keys.partitionOf(4))
+  const { due } = keys
   await connectAccount({ hubId: 4 })
   await poll(4, readings(clock.now(), 10))
   expect((await verdict())[0]).toBe('good')
   await changeWatch(steps, keys, 4, { polledAt: clock.now() - 3 * 86_400_000 })
-  await steps.zadd(keys.partition(keys.partitionOf(4)).fresh, clock.now() - 3 * 86_400_000, 4)
+  await steps.zadd(keys.fresh, clock.now() - 3 * 86_400_000, 4)
   expect(await verdict()).toEqual([
     'off',
     expect.stringContaining('Limits were read 3 days ago, older than limits.freshness (26 h).'),
@@ -406,7 +406,7 @@ test('states are in the words for people on every page, also among the figures',
   for (const [n, state] of (['parked', 'reauthorize'] as const).entries()) {
     await connectAccount({ hubId: n + 1, hubDomain: `${n}.example.com` })
     await steps.hset(keys.account(n + 1).account, { state })
-    const { state: of } = keys.partition(keys.partitionOf(n + 1))
+    const { state: of } = keys
     await steps.zrem(of.active, n + 1)
     await steps.zadd(of[state], n + 1, n + 1)
   }

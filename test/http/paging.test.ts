@@ -74,7 +74,7 @@ test('transitions are of an account, of a level, since a moment', async () => {
   expect((await get('/api/v1/transitions?limit=1')).json.items[0]).toMatchObject({
     at: '2026-11-21T10:00:00.000Z',
     fate: 'pending',
-    transition: expect.stringMatching(/^\d+-\d+-\d+$/),
+    transition: expect.stringMatching(/^\d+-\d+$/),
     alert: { kind: 'limit', reason: 'entered', usage: 900 },
   })
 })

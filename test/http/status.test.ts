@@ -35,8 +35,8 @@ test('the list of accounts narrows to those without a fresh reading, page by pag
 
 test('status, page and metrics tell the same coverage', async () => {
   const { get, steps, keys } = await fleet()
-  await steps.zrem(keys.partition(2).fresh, 66) // Its scopes let nothing be read.
-  await steps.zadd(keys.partition(1).pollFailing, 5, 65)
+  await steps.zrem(keys.fresh, 66) // Its scopes let nothing be read.
+  await steps.zadd(keys.pollFailing, 5, 65)
   expect((await get('/api/v1/status')).json.coverage).toEqual({
     share: 0.5,
     objective: 0.95,
@@ -46,7 +46,7 @@ test('status, page and metrics tell the same coverage', async () => {
     notWatched: 1,
   })
   const words = (await get('/')).text
-  expect(words).toContain('odd65.example.com and 1 more account: no fresh reading (50 % have one)')
+  expect(words).toContain('even2.example.com and 1 more account: no fresh reading (50 % have one)')
   expect(words).toContain('<span class="fault">2 of 4 (goal 95 %)</span> <a href="/accounts?stale=1">')
   const { text } = await get('/metrics')
   expect(text).toMatch(/^plimsoll_limits_coverage_ratio 0\.5$/m)
@@ -62,7 +62,7 @@ test('an empty fleet has no share that could be low', async () => {
 
 test('status page and API tell how far a fleet that was imported has been read, until it has been', async () => {
   const { get, steps, keys } = await fleet()
-  const { firstReadings } = keys.partition(1)
+  const { firstReadings } = keys
   const waiting = (count: number) => Array.from({ length: 2_000 }, (_, n) => [n < count ? 1 : 0, 1 + 64 * n]).flat()
   await steps.zadd(firstReadings, ...waiting(760))
   expect((await get('/')).text).toContain('reading a new fleet: 1,240 of 2,000</p>')

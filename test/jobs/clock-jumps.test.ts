@@ -157,7 +157,7 @@ test('a clock of Redis that was days behind, and is right, gives no delivery up 
 test('a token of an active account that is over is critical, whatever is due', async () => {
   const w = await openWorld(redis)
   await w.account({ lifeMs: 30 * MINUTE })
-  await w.store.zadd(w.keys.partition(w.keys.partitionOf(HUB)).due.refresh, w.clock.now() + 24 * HOUR, HUB)
+  await w.store.zadd(w.keys.due.refresh, w.clock.now() + 24 * HOUR, HUB)
   w.clock.move(35 * MINUTE)
   const { verdict } = await readFleetStatus({ ...w.services, isDaemon: true })
   expect(verdict.level).toBe('critical')

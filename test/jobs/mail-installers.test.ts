@@ -23,7 +23,7 @@ async function world() {
   const { deliveries } = services
   const waiting = () => store.zrange(keys.delivery.deliveriesDue, 0, '-1')
   const setState = async (hubId: number, state: 'active' | 'reauthorize') => {
-    const lists = keys.partition(hubId % 64).state
+    const lists = keys.state
     for (const other of [lists.active, lists.reauthorize]) await store.zrem(other, hubId)
     await store.zadd(lists[state], hubId, hubId)
     await store.hset(keys.own(hubId), 'state', state)

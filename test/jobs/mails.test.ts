@@ -81,7 +81,7 @@ async function open(options: SMTPServerOptions, settings: Record<string, unknown
     shown: async () => (await receiverStore.read()).map((health) => receiverText(receiverStatus(health))),
     log: async () => (await deliveries.log(50)).map(({ outcome, reason }) => `${outcome} ${reason}`.trim()).reverse(),
     told: async () => {
-      const entries = await store.xrange(keys.partition(0).log, '-', '+')
+      const entries = await store.xrange(keys.transitions, '-', '+')
       return entries.map(([, fields]) => decodeEntry(fields[1] ?? '').alert)
     },
   }

@@ -70,7 +70,7 @@ test('each account of an imported fleet is refreshed, identified and read, in as
   expect(new Set(fleet.asked()).size).toBe(4 * ACCOUNTS)
   expect(await fleet.progress()).toBeUndefined()
   await fleet.sweepFleet()
-  expect(await fleet.store.keys(`${fleet.keys.prefix}:*first-readings`)).toEqual([])
+  expect(await fleet.store.keys(`{${fleet.keys.prefix}}:first-readings`)).toEqual([])
 })
 
 test('how far a fleet has been read counts those that are read, and no longer those that must be connected again', async () => {

@@ -29,7 +29,7 @@ async function watched(limits: object = {}) {
       await w.poll()
     },
     /** When the account counts as read. */
-    fresh: async () => Number(await store.zscore(keys.partition(HUB % 64).fresh, HUB)),
+    fresh: async () => Number(await store.zscore(keys.fresh, HUB)),
     turn: async () => (await w.read()).turn ?? undefined,
     replan: (polling: Partial<Services['polling']>) =>
       replanPolls({ ...services, polling: { ...services.polling, ...polling } }),
@@ -43,7 +43,7 @@ describe('a period that was made shorter in the config', () => {
     const one = await watched()
     await one.poll()
     const beside = HUB - 64
-    await one.store.zadd(one.keys.partition(HUB % 64).due.poll, one.clock.now() + 900_000, beside)
+    await one.store.zadd(one.keys.due.poll, one.clock.now() + 900_000, beside)
     await one.store.hset(one.keys.account(beside).account, { state: 'active' })
     await one.store.set(one.keys.account(beside).watch, 'garbage')
     await one.replan(shorter)

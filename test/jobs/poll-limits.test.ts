@@ -98,7 +98,7 @@ test('a poll judges what it reads by the forecast that was made of the account',
 
 test('a poll ranks its account by the limit that it reaches first', async () => {
   const { store, keys } = await rising(12)
-  expect(await store.zscore(keys.partition(keys.partitionOf(HUB)).nearest, HUB)).toBe('82.5')
+  expect(await store.zscore(keys.nearest, HUB)).toBe('82.5')
 })
 
 describe('a provider that takes longer than a claim lasts', () => {

@@ -125,7 +125,7 @@ test('a pair that has something to tell for the first time is no first reading w
   sources = named('0-1')
   one.clock.move(await one.waits())
   await one.poll()
-  const entries = await one.store.xrange(one.keys.partition(one.keys.partitionOf(HUB)).log, '-', '+')
+  const entries = await one.store.xrange(one.keys.transitions, '-', '+')
   expect(entries.map(([, fields]) => JSON.parse(fields[1] ?? ''))).toMatchObject([
     { alert: { series: { metric: 'associations.atLimit' }, reason: 'entered' } },
   ])

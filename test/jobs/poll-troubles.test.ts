@@ -23,7 +23,7 @@ async function fleet(hubIds: number[] = [HUB], every = '15m') {
   return {
     ...w,
     poll: (some = hubIds) => w.poll(...some),
-    fresh: () => w.store.zscore(w.keys.partition(HUB % 64).fresh, HUB),
+    fresh: () => w.store.zscore(w.keys.fresh, HUB),
     alerts: (hubId = HUB) => w.of(hubId).outbox(),
     coverage: () => coverage.read(w.clock.now()),
     stale: () => coverage.staleAccounts(w.clock.now()),

@@ -77,7 +77,7 @@ async function open(names: readonly string[] = ['ops-hook', 'ops-mail']) {
       }
     },
     told: async (): Promise<(Alert & { notTo?: string | undefined })[]> => {
-      const entries = await store.xrange(keys.partition(0).log, '-', '+')
+      const entries = await store.xrange(keys.transitions, '-', '+')
       return entries.map(([, fields]) => decodeEntry(fields[1] ?? '')).map(({ alert, notTo }) => ({ ...alert, notTo }))
     },
   }

@@ -123,7 +123,7 @@ test('what happens to an account is sent in order, each once, though it is put o
   expect(await one.arrive()).toEqual([])
   one.clock.move(60_000)
   await one.sweep()
-  expect(await one.store.xlen(one.keys.partition(HUB % 64).accountEvents)).toBe(0)
+  expect(await one.store.xlen(one.keys.accountEvents)).toBe(0)
 })
 
 test('a message about an account has its name, and nothing of an alert', async () => {
@@ -167,7 +167,7 @@ test('a daemon that dies after it put them on their way, and a node that forgets
 
 test('a daemon without a receiver that wants them leaves them to another for an hour; what nobody here wrote is dropped', async () => {
   const one = await world()
-  const { accountEvents, acknowledgements } = one.keys.partition(HUB % 64)
+  const { accountEvents, acknowledgements } = one.keys
   for (const stream of [accountEvents, acknowledgements]) await one.store.xadd(stream, '1-1', 'hubId', HUB)
   await one.import()
   await one.store.xadd(accountEvents, '*', 'hubId', 'x', 'event', 'connected')
@@ -249,7 +249,7 @@ test('one that is withdrawn, or whose alert is over, before it could be sent, is
     expect(await one.waiting()).toEqual([])
     one.clock.move(60_000)
     await one.sweep()
-    expect(await one.store.xlen(one.keys.partition(HUB % 64).acknowledgements)).toBe(0)
+    expect(await one.store.xlen(one.keys.acknowledgements)).toBe(0)
   }
 })
 
@@ -291,7 +291,7 @@ test('hundreds that wait read their account once a sweep, and keep no event of a
   await sendEvents({ ...one.deps, store })
   expect(calls.filter((call) => call === `hgetall ${alerts}`)).toHaveLength(1)
   expect(calls.length).toBeLessThan(50)
-  expect(await one.store.xlen(one.keys.partition(HUB % 64).acknowledgements)).toBe(600)
+  expect(await one.store.xlen(one.keys.acknowledgements)).toBe(600)
   const types = await Promise.all((await one.waiting()).map(async (id) => (await one.relay.deliveries.head(id))?.type))
   expect(types).toEqual(['account.connected'])
 })

@@ -355,11 +355,10 @@ test.each([
   },
 )
 
-/** Alerts of all accounts and of the fleet, in the order of their partitions. */
+/** Alerts of all accounts and of the fleet, in the order of their commits. */
 async function alertsOf({ w: { store, keys } }: Fleet): Promise<Record<string, unknown>[]> {
-  const logs = await store.keys(`${keys.prefix}*:log`)
-  const entries = await Promise.all(logs.map((log) => store.xrange(log, '-', '+')))
-  return entries.flat().map(([, fields]) => JSON.parse(fields[1] ?? '').alert)
+  const entries = await store.xrange(keys.transitions, '-', '+')
+  return entries.map(([, fields]) => JSON.parse(fields[1] ?? '').alert)
 }
 
 async function statesOf({ w, accounts }: Fleet): Promise<unknown[]> {

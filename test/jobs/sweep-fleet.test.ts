@@ -205,7 +205,7 @@ test('no customer is written to while a fleet alert is open, whatever it is abou
   await one.poll()
   // It must be connected again, too.
   await store.hset(own.account, { state: 'reauthorize', rejectedAt: clock.now(), connectedAt: 1 })
-  await store.zadd(keys.partition(keys.partitionOf(HUB)).state.reauthorize, HUB, HUB)
+  await store.zadd(keys.state.reauthorize, HUB, HUB)
   await store.hset(own.alerts, TOKEN_FIELD, encodeState(openedState('critical', 'token', clock.now())))
   for (const trouble of ['coverage', 'provider', 'token-endpoint', 'clock', 'data']) {
     await store.del(fleetAlerts)

@@ -1,7 +1,6 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { sweepHistory, tendHistory } from '../../jobs/tend-history.ts'
 import { startWorkers } from '../../jobs/workers.ts'
-import { PARTITIONS } from '../../src/redis/keys.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
 import { InForce } from '../../src/runtime/concurrency.ts'
 import { pollAccount, properties, readings } from '../limits/reports.ts'
@@ -31,6 +30,7 @@ async function fleet(hubIds: number[], clock = new HandClock()) {
   const begun = Math.floor((clock.now() - 3 * DAY) / HOUR) * HOUR
   for (const hubId of hubIds) {
     await w.account({ hubId })
+    await store.zadd(keys.due.history, clock.now(), hubId)
     for (const n of [1, 2, 3, 4]) {
       const at = begun + n * 60_000
       await pollAccount(store, keys, hubId, at, readings(at, properties(n)))
@@ -44,7 +44,7 @@ async function fleet(hubIds: number[], clock = new HandClock()) {
     history: services.history,
     queue: services.queues.tendHistory,
     sweep: () => sweepHistory(services),
-    tend: (...partitions: number[]) => tendHistory(services, { partitions }, stop.signal),
+    tend: () => tendHistory(services, stop.signal),
     changes: async (hubId: number) => (await services.history.changes(hubId))?.changes.length,
     outcomes: async () => {
       const { values } = await services.metrics.tended.get()
@@ -54,14 +54,14 @@ async function fleet(hubIds: number[], clock = new HandClock()) {
 }
 
 describe('tending histories', () => {
-  test('thins out every account of the partitions whose turn it is, and reads back the same at the end of the hour', async () => {
+  test('thins out every account that is due, and reads back the same at the end of the hour', async () => {
     const one = await fleet([5, 69, 6])
     const end = one.clock.now() - 3 * DAY + HOUR
     const before = await one.history.read(5, end, end)
     await one.sweep()
-    const [job, ...others] = await one.queue.getJobs()
-    expect([job?.data.partitions, others]).toEqual([Array.from({ length: PARTITIONS }, (_, n) => n), []])
-    await one.tend(5)
+    expect(await one.queue.getJobs()).toHaveLength(1)
+    await one.store.zadd(one.keys.due.history, one.clock.now() + 1, 6)
+    await one.tend()
     expect(await Promise.all([5, 69, 6].map(one.changes))).toEqual([1, 1, 4])
     expect(await one.history.read(5, end, end)).toEqual(before)
     expect(await one.outcomes()).toEqual({ 'forecast stored': 2, 'thin-out replaced': 2 })
@@ -69,25 +69,25 @@ describe('tending histories', () => {
 
   test('is done once a day, and twice does no harm', async () => {
     const one = await fleet([5])
-    await one.tend(5)
+    await one.tend()
     const stored = await dump(one.store, one.keys)
-    await one.tend(5)
+    await one.tend()
     expect(await dump(one.store, one.keys)).toEqual(stored)
     expect(await one.outcomes()).toEqual({ 'forecast stored': 1, 'thin-out replaced': 1 })
     one.clock.move(DAY)
     await one.sweep()
-    expect((await one.queue.getJobs())[0]?.data.partitions).toContain(5)
-    await one.tend(5)
+    expect(await one.queue.getJobs()).toHaveLength(1)
+    await one.tend()
     expect(await one.outcomes()).toEqual({ 'forecast stored': 2, 'thin-out replaced': 1, 'thin-out unchanged': 1 })
   })
 
   test('takes uninstalled accounts too, and leaves alone those that were never polled', async () => {
     const one = await fleet([5])
     await one.account({ hubId: 69 })
-    const { state } = one.keys.partition(5)
+    const { state } = one.keys
     await one.store.zrem(state.active, 5)
     await one.store.zadd(state.uninstalled, 5, 5)
-    await one.tend(5)
+    await one.tend()
     expect(await one.changes(5)).toBe(1)
     expect(await one.outcomes()).toEqual({ 'forecast stored': 1, 'thin-out replaced': 1 })
   })
@@ -95,7 +95,7 @@ describe('tending histories', () => {
   test('of one account that fails stops no other', async () => {
     const one = await fleet([5, 69])
     await one.store.set(one.keys.account(5).watch, 'not what was written')
-    await one.tend(5)
+    await one.tend()
     expect(await one.changes(69)).toBe(1)
     expect(await one.outcomes()).toEqual({ 'forecast stored': 1, 'read failed': 1, 'thin-out replaced': 1 })
     expect(one.logged.lines()).toMatchObject([
@@ -112,12 +112,12 @@ describe('tending histories', () => {
       await one.store.lpop(one.keys.account(hubId).history)
       return record
     }
-    await one.tend(5)
+    await one.tend()
     expect(await one.outcomes()).toEqual({ 'forecast stored': 1, 'thin-out lost': 1 })
     one.history.changes = changes
     expect(await one.changes(5)).toBe(3)
     one.clock.move(DAY)
-    await one.tend(5)
+    await one.tend()
     expect(await one.changes(5)).toBe(1)
   })
 
@@ -130,39 +130,36 @@ describe('tending histories', () => {
       if (--left === 0) one.stop.abort()
       return changes.call(one.history, hubId)
     }
-    await one.tend(5, 6)
+    await one.tend()
     one.history.changes = changes
-    expect(await Promise.all(hubIds.map(one.changes))).toEqual([1, 1, 4, 4])
+    expect((await Promise.all(hubIds.map(one.changes))).sort()).toEqual([1, 1, 4, 4])
     expect(one.woken).toEqual([['tend-history', 500]])
-    await tendHistory(one.services, { partitions: [5, 6] }, new AbortController().signal)
+    await tendHistory(one.services, new AbortController().signal)
     expect(await one.outcomes()).toEqual({ 'forecast stored': 4, 'thin-out replaced': 4 })
     expect(one.woken).toHaveLength(1)
   })
 
   test('comes in chunks, the next one soon after', async () => {
     const one = await fleet([5])
-    const { state } = one.keys.partition(5)
+    const { history } = one.keys.due
     // Accounts that were never polled cost a chunk its room, too.
-    const others = Array.from({ length: 250 }, (_, n) => 5 + 64 * (n + 1))
-    await one.store.zadd(state.active, ...others.flatMap((hubId) => [hubId, hubId]))
-    await one.tend(5, 6)
-    expect(await one.store.hget(one.keys.partition(5).tended, 'after')).toBe(String(5 + 64 * 199))
+    const others = Array.from({ length: 250 }, (_, n) => 6 + n)
+    await one.store.zadd(history, ...others.flatMap((hubId) => [one.clock.now(), hubId]))
+    await one.tend()
+    expect(await one.store.zcount(history, '-inf', one.clock.now())).toBe(51)
     expect(one.woken).toEqual([['tend-history', 500]])
-    await one.tend(5, 6)
-    expect(await one.store.hget(one.keys.partition(5).tended, 'after')).toBe('over')
-    expect(await one.store.hget(one.keys.partition(6).tended, 'after')).toBe('over')
+    await one.tend()
+    expect(await one.store.zcount(history, one.clock.now() + DAY, '+inf')).toBe(251)
     expect(one.woken).toHaveLength(1)
   })
 
-  test('is done by whoever is at work, for all partitions', async () => {
+  test('is done by whoever is at work', async () => {
     const one = await fleet([5, 69, 6], new HandClock(systemClock.now()))
     const { keys, services } = one
-    const { rounds } = services
     const workers = startWorkers(redis.connect('queues'), new InForce({ ...services, clock: systemClock } as never))
     onTestFinished(() => workers.stop(1_000))
     workers.wake('tend-history', systemClock.now())
-    await eventually('a round of every partition', async () => (await rounds.due(systemClock.now())).length === 0)
-    expect(await Promise.all([5, 69, 6].map(one.changes))).toEqual([1, 1, 1])
+    await eventually('all', async () => (await Promise.all([5, 69, 6].map(one.changes))).join() === '1,1,1')
     expect(Object.keys(await one.store.hgetall(keys.progress))).toEqual(['tend-history'])
   })
 

@@ -210,7 +210,6 @@ async function meddle(w: World, how: string): Promise<void> {
   const { store, keys } = w
   const now = w.clock.now()
   const own = keys.account(HUB)
-  const partition = keys.partition(keys.partitionOf(HUB))
   if (how === 'acknowledged') {
     for (const [field, state] of Object.entries(await store.hgetall(own.alerts))) {
       const list = JSON.parse(state)
@@ -232,7 +231,7 @@ async function meddle(w: World, how: string): Promise<void> {
   }
   // As the steps do after which an account is not polled.
   if (how === 'left and came back') {
-    await store.zrem(partition.nearest, HUB)
+    await store.zrem(keys.nearest, HUB)
     await forget(w)
   }
   if (how === 'forecast') {
@@ -251,13 +250,13 @@ function watchWithoutEnd(kept: Awaited<ReturnType<typeof readWatch>>) {
 /** All that a poll leaves, but for the names of the keys, and those of what connected the account. */
 async function left({ store, keys, of }: World) {
   const own = keys.account(HUB)
-  const { due, fresh, nearest, pollFailing } = keys.partition(keys.partitionOf(HUB))
+  const { due, fresh, nearest, pollFailing } = keys
   // What was made of chance for each of them is no part of what a poll leaves.
   const { operations: _, grants: __, ...account } = await store.hgetall(own.account)
   return {
     account,
     alerts: await store.hgetall(own.alerts),
-    alerting: await store.smembers(keys.partition(keys.partitionOf(HUB)).alerting),
+    alerting: await store.smembers(keys.alerting),
     watch: watchWithoutEnd(await readWatch(store, keys, HUB)),
     samples: await new SampleStore(store, keys, { records: 'full', keepMs: DAY }).read(HUB),
     history: (await store.lrangeBuffer(own.history, 0, -1)).map((record) => record.toString('hex')),

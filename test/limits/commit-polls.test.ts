@@ -25,7 +25,7 @@ const account = () => polledAccounts(redis)
 
 describe('what a poll found', () => {
   test('is committed in one step', async () => {
-    const { polls, keys, store, services, claim, dueAt, partition } = await account()
+    const { polls, keys, store, services, claim, dueAt } = await account()
     const until = await claim()
     const alerts = writes('', 'new')
     const found = { ...result(until, { alerts }), watch: { ...NEW_WATCH, polledAt: NOW + 1_000, hasAlerts: true } }
@@ -39,7 +39,7 @@ describe('what a poll found', () => {
     expect(begun.readings.unpacked()).toEqual(NUMBERS)
     expect(await dueAt()).toBe(NOW + 900_000)
     expect(await outboxOf(store, keys, HUB)).toEqual([{ id: 'a' }])
-    expect(await store.smembers(partition.alerting)).toEqual([String(HUB)])
+    expect(await store.smembers(keys.alerting)).toEqual([String(HUB)])
     expect(await services.history.changes(HUB)).toMatchObject({
       readAt: NOW + 1_000,
       current: new Map([['overall', { usage: 5, limit: 1_000 }]]),
@@ -59,8 +59,8 @@ describe('what a poll found', () => {
   })
 
   test('ranks the account by its nearest limit, until it is near none or is not polled any more', async () => {
-    const { poll, keys, store, partition } = await account()
-    const ranked = () => store.zrange(partition.nearest, '0', '-1', 'WITHSCORES')
+    const { poll, keys, store } = await account()
+    const ranked = () => store.zrange(keys.nearest, '0', '-1', 'WITHSCORES')
     await poll(NOW, alsoWrites({ nearness: 12.5 }))
     expect(await ranked()).toEqual([String(HUB), '12.5'])
     // Nothing could be read.
@@ -74,8 +74,8 @@ describe('what a poll found', () => {
   })
 
   test('has the account among those whose polls fail, since when, until one works', async () => {
-    const { poll, store, partition } = await account()
-    const since = () => store.zscore(partition.pollFailing, HUB)
+    const { poll, store, keys } = await account()
+    const since = () => store.zscore(keys.pollFailing, HUB)
     await poll(NOW, alsoWrites({ failingSince: NOW - 9 }))
     expect(await since()).toBe(String(NOW - 9))
     await poll(NOW + 1)
@@ -85,8 +85,8 @@ describe('what a poll found', () => {
   })
 
   test('counts as read when it says, and as no gap in what is read where no scope lets it be', async () => {
-    const { poll, store, partition } = await account()
-    const fresh = () => store.zscore(partition.fresh, HUB)
+    const { poll, store, keys } = await account()
+    const fresh = () => store.zscore(keys.fresh, HUB)
     await poll(NOW, () => ({ freshAt: NOW + 7 }))
     expect(await fresh()).toBe(String(NOW + 7))
     await poll(NOW + 1)
@@ -96,14 +96,14 @@ describe('what a poll found', () => {
   })
 
   test('ends the wait for a first reading, and begins none', async () => {
-    const { poll, store, partition } = await account()
+    const { poll, store, keys } = await account()
     await poll(NOW, alsoWrites({ isFirst: true }))
-    expect(await store.exists(partition.firstReadings)).toBe(0)
-    await store.zadd(partition.firstReadings, 1, HUB, 1, BESIDE)
+    expect(await store.exists(keys.firstReadings)).toBe(0)
+    await store.zadd(keys.firstReadings, 1, HUB, 1, BESIDE)
     await poll(NOW + 1)
-    expect(await store.zscore(partition.firstReadings, HUB)).toBe('1')
+    expect(await store.zscore(keys.firstReadings, HUB)).toBe('1')
     await poll(NOW + 2, alsoWrites({ isFirst: true }))
-    expect(await store.zrange(partition.firstReadings, '0', '-1', 'WITHSCORES')).toEqual([
+    expect(await store.zrange(keys.firstReadings, '0', '-1', 'WITHSCORES')).toEqual([
       String(HUB),
       '0',
       String(BESIDE),
@@ -112,15 +112,15 @@ describe('what a poll found', () => {
   })
 
   test('whose alerts are all closed takes the account off those that have one', async () => {
-    const { poll, store, own, partition } = await account()
+    const { poll, store, keys, own } = await account()
     await poll(NOW, alsoWrites({ alerts: writes('', 'new') }))
     await poll(NOW + 1, alsoWrites({ alerts: writes('new', '') }))
-    expect(await store.smembers(partition.alerting)).toEqual([])
+    expect(await store.smembers(keys.alerting)).toEqual([])
     expect(await store.exists(own.alerts)).toBe(0)
   })
 
   test('that moves to another data centre has it left alone until then, and for no shorter time than was told before', async () => {
-    const { poll, store, own, dueAt, partition } = await account()
+    const { poll, store, keys, own, dueAt } = await account()
     const until = NOW + 24 * 3_600_000
     await poll(NOW, alsoWrites({ parkedUntil: until }))
     expect(await store.hmget(own.account, 'state', 'parkedUntil', 'retryAt')).toEqual([
@@ -128,7 +128,7 @@ describe('what a poll found', () => {
       `${until}`,
       `${until}`,
     ])
-    expect([await dueAt(), Number(await store.zscore(partition.due.refresh, HUB))]).toEqual([until, until])
+    expect([await dueAt(), Number(await store.zscore(keys.due.refresh, HUB))]).toEqual([until, until])
     await poll(NOW + 1, alsoWrites({ parkedUntil: until - 5 }))
     expect(await store.hget(own.account, 'parkedUntil')).toBe(String(until))
     expect(await dueAt()).toBe(until)
@@ -171,7 +171,7 @@ describe('what a poll found', () => {
   })
 
   test('that is all as it was writes what polls know and no other key of the account', async () => {
-    const { polls, claim, store, keys, own, partition } = await account()
+    const { polls, claim, store, keys, own } = await account()
     const shown = samples(NOW, { '0-1/0-2': associations(500, [480], 1) })
     const records = { readAt: NOW, until: NOW + 60_000 }
     const first = result(await claim(), { samples: shown, nearness: 12.5 })
@@ -182,7 +182,7 @@ describe('what a poll found', () => {
     expect(await polls.commit([{ ...unchanged, watch: { ...first.watch, polledAt: LATER } }])).toEqual(['committed'])
     const after = await dump(store, keys)
     const touched = Object.keys(after).filter((key) => after[key] !== before[key])
-    expect(touched.sort()).toEqual([own.watch, partition.fresh].sort())
+    expect(touched.sort()).toEqual([own.watch, keys.fresh].sort())
     expect(Object.keys(before).sort()).toEqual(Object.keys(after).sort())
   })
 })

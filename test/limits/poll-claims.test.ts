@@ -43,13 +43,13 @@ describe('the claim of a poll', () => {
   })
 
   test('is the same to the last digit: no plan, and no other claim of that millisecond, is it', async () => {
-    const { polls, store, due, claim } = await account()
+    const { polls, keys, store, claim } = await account()
     const until = await claim()
     for (const other of [Math.floor(until), Math.ceil(until), until + 1 / 4096, until - 1 / 4096]) {
-      await store.zadd(due(), other, HUB)
+      await store.zadd(keys.due.poll, other, HUB)
       expect(await polls.commit([result(until)])).toEqual(['lost'])
     }
-    await store.zadd(due(), until, HUB)
+    await store.zadd(keys.due.poll, until, HUB)
     expect(await polls.commit([result(until)])).toEqual(['committed'])
   })
 
@@ -85,7 +85,7 @@ describe('the claim of a poll', () => {
   })
 
   test('of an account that is not polled any more is gone, and nothing of it comes back', async () => {
-    const { polls, keys, store, claim, dueAt, partition } = await account()
+    const { polls, keys, store, claim, dueAt } = await account()
     const until = await claim()
     await store.beginUninstall(keys.own(HUB), HUB, NOW, 'x', 0, stepJson(NO_ALERT_WRITES), 'cli', '', 'one')
     const before = await dump(store, keys)
@@ -97,7 +97,7 @@ describe('the claim of a poll', () => {
     const forgotten = await accounts()
     expect(await forgotten.polls.commit([found])).toEqual(['gone'])
     expect(await dump(forgotten.store, forgotten.keys)).toEqual({})
-    expect(await store.zscore(partition.due.poll, HUB)).toBeNull()
+    expect(await store.zscore(keys.due.poll, HUB)).toBeNull()
   })
 
   test('of an account that was connected anew meanwhile is lost: it is polled with the new tokens', async () => {
@@ -109,10 +109,10 @@ describe('the claim of a poll', () => {
   })
 
   test('of an account that is told to wait meanwhile is lost, and followed by no other before its time', async () => {
-    const { polls, store, due, claim, dueAt } = await account()
+    const { polls, keys, store, claim, dueAt } = await account()
     const until = await claim()
     // As `recordRefreshFailure` leaves it.
-    await store.zadd(due(), LATER, HUB)
+    await store.zadd(keys.due.poll, LATER, HUB)
     expect(await polls.commit([result(until)])).toEqual(['lost'])
     expect(await dueAt()).toBe(LATER)
   })
@@ -120,7 +120,7 @@ describe('the claim of a poll', () => {
 
 describe('a poll whose alert was changed meanwhile', () => {
   test('changes nothing, and is due again at once, with the alert as it is then', async () => {
-    const { polls, poll, keys, store, own, due, claim, dueAt } = await account()
+    const { polls, poll, keys, store, own, claim, dueAt } = await account()
     await poll(NOW, () => ({ watch: { seen: SEEN, hasAlerts: false } }))
     await store.hset(own.alerts, 'overall', 'somebody else')
     const before = await dump(store, keys)
@@ -133,7 +133,7 @@ describe('a poll whose alert was changed meanwhile', () => {
     }
     const after = await dump(store, keys)
     const touched = Object.keys(after).filter((key) => after[key] !== before[key])
-    expect(touched.sort()).toEqual([own.watch, due()].sort())
+    expect(touched.sort()).toEqual([own.watch, keys.due.poll].sort())
     const begun = begunOf(await polls.read(HUB))
     // What it knew of alerts was wrong: it looks.
     expect(begun.alertStates).toEqual({ overall: 'somebody else' })
@@ -168,7 +168,7 @@ describe('what the next poll goes by', () => {
   })
 
   test('is less where it was not polled for a while: it left the ranking, and the poll that was under way does not bring it back', async () => {
-    const { polls, store, claim, refuse, watch, partition, own, failing } = await seenBefore()
+    const { polls, store, claim, refuse, watch, own, failing, keys } = await seenBefore()
     const until = await claim()
     expect(await refuse()).toBe('refused')
     expect(await watch()).toMatchObject({
@@ -178,7 +178,7 @@ describe('what the next poll goes by', () => {
     })
     const found = { ...result(until, { nearness: 12.5 }), watch: { ...NEW_WATCH, polledAt: LATER, seen: SEEN } }
     expect(await polls.commit([found])).toEqual(['gone'])
-    expect(await store.zscore(partition.nearest, HUB)).toBeNull()
+    expect(await store.zscore(keys.nearest, HUB)).toBeNull()
     await store.hset(own.account, 'state', 'active')
     expect(begunOf(await polls.read(HUB))).toMatchObject({
       watch: { polledAt: NOW, seen: undefined },

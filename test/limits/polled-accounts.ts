@@ -9,7 +9,6 @@ import { openWorld } from '../support/world.ts'
 import { properties, readings } from './reports.ts'
 
 export const HUB = 123
-/** Of the same partition, and of two others. */
 export const [BESIDE, OTHER, FAR] = [HUB + 64, HUB + 1, HUB + 2]
 export const NOW = 1_763_719_200_000
 export const LATER = NOW + 901_000
@@ -18,24 +17,21 @@ export const LATER = NOW + 901_000
 export async function polledAccounts(redis: FileRedis, hubIds: readonly number[] = [HUB]) {
   const { store, keys, services, account } = await openWorld(redis)
   for (const hubId of hubIds) await account({ hubId, obtainedAt: NOW, accessToken: `access-${hubId}` })
-  const due = (hubId = HUB) => keys.partition(keys.partitionOf(hubId)).due.poll
   return {
     keys,
     store,
     services,
     account,
     polls: services.polls,
-    due,
     own: keys.account(HUB),
-    partition: keys.partition(keys.partitionOf(HUB)),
     dueAt: async (hubId = HUB) => {
-      const score = await store.zscore(due(hubId), hubId)
+      const score = await store.zscore(keys.due.poll, hubId)
       return score === null ? null : Number(score)
     },
     /** The end of the claims. */
     claim: async (some: readonly number[] = [HUB], at = NOW) => {
       const until = services.due.claimEnd('poll', at)
-      for (const hubId of some) await store.zadd(due(hubId), until, hubId)
+      for (const hubId of some) await store.zadd(keys.due.poll, until, hubId)
       return until
     },
     poll: (at: number, find?: (begun: Begun) => Found, hubId = HUB) => commitPoll(store, keys, hubId, at, find),

@@ -1,6 +1,6 @@
 import { decodeDigest, encodeDigest } from '../../src/alerts/digest.ts'
 import type { Store } from '../../src/redis/connect.ts'
-import { type Keys, PARTITIONS } from '../../src/redis/keys.ts'
+import type { Keys } from '../../src/redis/keys.ts'
 
 const DAY_MS = 86_400_000
 /** Polls come every second at the most often; within a week's worth of minutes they must come sooner. */
@@ -13,17 +13,15 @@ end`
 
 export async function hurryPolls(store: Store, keys: Keys): Promise<void> {
   const now = Date.now()
-  const commands = store.pipeline()
-  for (let number = 0; number < PARTITIONS; number++) {
-    commands.eval(FORWARD, 1, keys.partition(number).due.poll, now, now + SOONEST_MS)
-  }
-  await commands.exec()
+  await store.eval(FORWARD, 1, keys.due.poll, now, now + SOONEST_MS)
 }
 
 /** What comes once a day comes again: histories are thinned out, digests are sent. */
 export async function beginNextDay(store: Store, keys: Keys): Promise<void> {
   const commands = store.pipeline()
-  for (let number = 0; number < PARTITIONS; number++) commands.del(keys.partition(number).tended)
+  for (const hubId of await store.zrange(keys.due.history, 0, '-1')) {
+    commands.zincrby(keys.due.history, -DAY_MS, hubId)
+  }
   for (const receiver of await store.zrange(keys.digests.due, 0, '-1')) {
     commands.zincrby(keys.digests.due, -DAY_MS, receiver)
     const last = decodeDigest(await store.hget(keys.digests.of(receiver), 'told'))

@@ -24,13 +24,12 @@ export interface Look {
  * that ended. A week in minutes fills them as a week would; the rest must stay as it is.
  */
 const REMEMBERED = [
-  '*:history:*',
-  '*:log',
-  '*:outbox',
-  '{delivery}:delivery:*',
-  '{delivery}:delivered',
-  '{delivery}:ends',
-  '{delivery}:log',
+  'history:*',
+  'transitions',
+  'transitions:*',
+  'delivery:*',
+  'delivered',
+  'attempts',
   'heartbeat-turn:*',
 ]
 
@@ -55,8 +54,8 @@ export function startLooking({ daemon, store, ask }: WholeDaemon): () => Promise
       descriptors: readdirSync(`/proc/${daemon.child.pid}/fd`).length,
       present: total([...families].filter(([family]) => !isPast(family))),
       past: total([...families].filter(([family]) => isPast(family))),
-      histories: of('*:history:*'),
-      deliveries: of('{delivery}:delivery:*'),
+      histories: of('history:*'),
+      deliveries: of('delivery:*'),
       lateMs,
     }
   }

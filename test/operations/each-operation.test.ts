@@ -21,7 +21,7 @@ beforeAll(async () => {
   await store.hset(keys.account(1234567).alerts, 'overall', opened)
   const silence = { matchers: [['kind', '*']], author: 'a', comment: 'c', createdAt: 1, endsAt: clock.now() + 60_000 }
   await store.hset(keys.delivery.silences, 's-4k7mp', JSON.stringify(silence))
-  await store.sadd(keys.partition(keys.partitionOf(1234567)).alerting, 1234567)
+  await store.sadd(keys.alerting, 1234567)
 })
 
 const commands = describeCommands(OPERATIONS).map((command) => {

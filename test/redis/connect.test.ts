@@ -18,15 +18,15 @@ afterAll(() => {
 describe('a connection', () => {
   test('knows every atomic step, and says who it is', async () => {
     const store = connect('steps')
-    expect(await store.claimDue(1, 'nothing', 0, 1, 1)).toEqual([[[], '']])
+    expect(await store.claimDue('nothing', 0, 1, 1)).toEqual([[], ''])
     expect(String(await store.client('LIST'))).toContain(`name=plimsoll:${process.pid}:steps`)
   })
 
   test('finds its steps again after the server forgot them', async () => {
     const store = connect('steps')
-    await store.claimDue(1, 'nothing', 0, 1, 1)
+    await store.claimDue('nothing', 0, 1, 1)
     await store.script('FLUSH')
-    expect(await store.claimDue(1, 'nothing', 0, 1, 1)).toEqual([[[], '']])
+    expect(await store.claimDue('nothing', 0, 1, 1)).toEqual([[], ''])
   })
 
   test('for steps waits until Redis is back, and the step is done then', async () => {
@@ -42,15 +42,9 @@ describe('a connection', () => {
   test('for steps lets commands of one moment travel together, but no step that is of many accounts already', async () => {
     const store = connect('steps')
     const pipelines = vi.spyOn(store, 'pipeline')
-    const account = 'test:{1}:account:1'
+    const account = '{test}:account:1'
     // Whatever they make of an account that has nothing: it is the way there that counts.
-    await Promise.allSettled([
-      store.claimDue(1, account, Date.now(), 1, 1),
-      store.dueTokens(1, account, Date.now(), 1),
-      store.beginRefreshBuffer(1, account),
-      store.storeTokens(1, account),
-      store.readNews(1, account, 1),
-    ])
+    await Promise.allSettled([store.beginRefreshBuffer(1, account), store.storeTokens(1, account)])
     expect(pipelines).not.toHaveBeenCalled()
     await Promise.all([store.get('one'), store.get('other')])
     expect(pipelines).toHaveBeenCalledOnce()

@@ -2,27 +2,21 @@ import fc from 'fast-check'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { DueSets } from '../../src/accounts/due-sets.ts'
 import { Deliveries } from '../../src/delivery/deliveries.ts'
-import { accountSteps } from '../../src/redis/account-steps.ts'
-import { type Keys, PARTITIONS } from '../../src/redis/keys.ts'
+import type { Keys } from '../../src/redis/keys.ts'
 import { seedAccount } from '../support/accounts.ts'
 import { redisOfFile } from '../support/of-file.ts'
 
 const redis = redisOfFile()
 const NOW = 1_763_719_200_000
 
-/** One partition's claim, as the due sets make it. */
+/** A claim, as the due sets make it. */
 async function claim(keys: Keys, now: number, limit: number) {
-  const [hubIds, next] = await accountSteps(redis.store).claimDue(
-    keys.partition(1).due.refresh,
-    now,
-    limit,
-    now + 60_000,
-  )
+  const [hubIds, next] = await redis.store.claimDue(keys.due.refresh, now, limit, now + 60_000)
   return { hubIds: hubIds.map(Number), next: next === '' ? undefined : Number(next) }
 }
 
 async function plan(keys: Keys, moments: Record<number, number>): Promise<void> {
-  for (const [hubId, at] of Object.entries(moments)) await redis.store.zadd(keys.partition(1).due.refresh, at, hubId)
+  for (const [hubId, at] of Object.entries(moments)) await redis.store.zadd(keys.due.refresh, at, hubId)
 }
 
 describe('a claim', () => {
@@ -41,8 +35,8 @@ describe('a claim', () => {
 
   test('of accounts and one of deliveries, asked for at once, each get what they asked for', async () => {
     const keys = redis.freshKeys()
-    await redis.store.zadd(keys.partition(1).due.poll, NOW - 1, 1)
-    await redis.store.zadd(keys.partition(2).due.poll, NOW - 1, 2)
+    await redis.store.zadd(keys.due.poll, NOW - 1, 1)
+    await redis.store.zadd(keys.due.poll, NOW - 1, 2)
     await redis.store.zadd(keys.delivery.deliveriesDue, NOW - 1, 'told')
     const [deliveries, accounts] = await Promise.all([
       new Deliveries(redis.store, keys).claim(NOW, 10),
@@ -54,7 +48,7 @@ describe('a claim', () => {
       until: NOW + 60_000,
       next: NOW + 60_000,
     })
-    expect(Number(await redis.store.zscore(keys.partition(2).due.poll, 2))).toBe(accounts.until)
+    expect(Number(await redis.store.zscore(keys.due.poll, 2))).toBe(accounts.until)
   })
 
   test('of nothing says when something is due, or that nothing is planned', async () => {
@@ -103,7 +97,7 @@ describe('a claim', () => {
           }
           expect(next).toBe(Math.min(...due.values()))
         }
-        expect(await redis.store.zcard(keys.partition(1).due.refresh)).toBe(due.size)
+        expect(await redis.store.zcard(keys.due.refresh)).toBe(due.size)
       }),
       { numRuns: 40 },
     )
@@ -111,14 +105,13 @@ describe('a claim', () => {
 })
 
 const LIFE = 1_800_000
-/** All of partition 1. */
 const [ONE, TWO, THREE] = [1, 65, 129]
 
-/** Accounts of partition 1 that were connected a life ago: all are due. */
+/** Accounts that were connected a life ago: all are due. */
 async function fleet() {
   const keys = redis.freshKeys()
   for (const hubId of [ONE, TWO, THREE]) await seedAccount(redis.store, keys, { hubId, obtainedAt: NOW - LIFE })
-  const at = async (hubId: number, moment: number) => redis.store.zadd(keys.partition(1).due.refresh, moment, hubId)
+  const at = async (hubId: number, moment: number) => redis.store.zadd(keys.due.refresh, moment, hubId)
   const set = (hubId: number, fields: Record<string, string>) => redis.store.hset(keys.account(hubId).account, fields)
   return { keys, due: new DueSets(redis.store, keys), at, set }
 }
@@ -166,13 +159,13 @@ describe('a long backlog', () => {
     for (const hubId of hubIds) {
       const expiresAt = NOW + LIFE - hubId
       commands.hset(keys.own(hubId), { state: 'active', obtainedAt: expiresAt - LIFE, expiresAt, refreshedAt: 1 })
-      commands.zadd(keys.partition(keys.partitionOf(hubId)).due.refresh, NOW, hubId)
+      commands.zadd(keys.due.refresh, NOW, hubId)
     }
     await commands.exec()
-    const asked = vi.spyOn(accountSteps(redis.store), 'dueTokens')
+    const asked = vi.spyOn(redis.store, 'zcard')
     onTestFinished(() => asked.mockRestore())
     const [due, other] = [new DueSets(redis.store, keys), new DueSets(redis.store, keys)]
-    return { keys, due, other, reads: () => asked.mock.calls.length / PARTITIONS }
+    return { keys, due, other, reads: () => asked.mock.calls.length }
   }
 
   test('is read once a second, and each of it is given out once, nearest to expiry first', async () => {
@@ -220,7 +213,7 @@ describe('a claim on chosen tokens', () => {
     const { keys, due, at } = await fleet()
     const chosen = (await due.dueTokens(NOW)).due
     await at(ONE, NOW + 1)
-    await redis.store.zrem(keys.partition(1).due.refresh, TWO)
+    await redis.store.zrem(keys.due.refresh, TWO)
     expect(await due.claimTokens(chosen, NOW)).toEqual([THREE])
     expect(await due.when('refresh', ONE)).toBe(NOW + 1)
     expect(await due.when('refresh', TWO)).toBeNull()

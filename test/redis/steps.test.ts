@@ -39,7 +39,7 @@ test('the names that a step on an account makes for itself are those that everyb
         nearest,
         domainsVersion,
         state,
-      } = keys.partition(keys.partitionOf(hubId))
+      } = keys
       expect(await redis.connect().eval(script, 1, keys.own(hubId))).toEqual([
         own.account,
         own.tokens,
@@ -95,14 +95,14 @@ test('the names that a step on deliveries makes for itself are those that everyb
   }
 })
 
-test('transitions go where everybody looks for them: to the log of their partition, and to its news', async () => {
+test('transitions go where everybody looks for them: to the log, and to the news', async () => {
   const keys = createKeys('appended')
   const store = redis.connect()
   const append = async (id: string) => {
     const writes = { changes: [], entries: [`${id} {"alert":{"id":"${id}"}}`] }
     await store.changeAlerts(keys.own(1), 1, stepJson(writes))
   }
-  const { log, news, newsDue } = keys.partition(1)
+  const { transitions, news, newsDue } = keys
   await append('a-1')
   await append('b-4')
   const since = Number(await store.zscore(newsDue, 'a'))
@@ -110,7 +110,7 @@ test('transitions go where everybody looks for them: to the log of their partiti
   await append('a-2')
   // Nobody has looked since then.
   expect(Number(await store.zscore(newsDue, 'a'))).toBe(since)
-  const places = (await store.xrange(log, '-', '+')).map(([place]) => place)
+  const places = (await store.xrange(transitions, '-', '+')).map(([place]) => place)
   expect(await store.hgetall(news)).toEqual({
     a: `${places[2]} 0 - 0 {"alert":{"id":"a-2"}}`,
     b: `${places[1]} 3 - 0 {"alert":{"id":"b-4"}}`,
@@ -216,9 +216,9 @@ test('the state is changed only as it was read, and the alerts with it or not at
 
   expect(await change('one', 'two', alerts)).toBeNull()
   expect(await outboxOf(redis.store, keys, 0)).toEqual([{ id: 'a' }])
-  expect(await redis.store.smembers(keys.partition(0).alerting)).toEqual(['0'])
+  expect(await redis.store.smembers(keys.alerting)).toEqual(['0'])
   expect(await change('two', 'three', { changes: [['clock', '{}', '']], entries: [] })).toBeNull()
-  expect(await redis.store.smembers(keys.partition(0).alerting)).toEqual([])
+  expect(await redis.store.smembers(keys.alerting)).toEqual([])
 
   await redis.store.del(keys.endpoint)
   expect(await change('three', 'four')).toBe('')

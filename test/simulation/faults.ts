@@ -1,7 +1,6 @@
 import { REFUSALS, type Refusal } from './own-redis.ts'
 import { type Mood, StandInProvider } from './provider.ts'
 import type { StandInReceiver } from './receiver.ts'
-import { NAMES } from './stored.ts'
 import type { Process, World } from './world.ts'
 
 export type Fault =
@@ -13,7 +12,6 @@ export type Fault =
   | 'provider away'
   | 'time jump'
   | 'failover'
-  | 'failover of deliveries'
   | 'clock apart'
   | 'clock far apart'
   | 'clock hours apart'
@@ -27,7 +25,7 @@ export type Fault =
 export interface Outside {
   move(ms: number): Promise<void>
   /** What is stored under names like these is what it was then, so many calls from now. */
-  loseWrites(calls: number, of: string): Promise<boolean>
+  loseWrites(calls: number): Promise<boolean>
   /** For so many calls. */
   refuseWrites(why: Refusal, calls: number): Promise<boolean>
   provider: StandInProvider
@@ -112,9 +110,7 @@ export const FAULTS: Record<Fault, (world: World, outside: Outside) => Promise<b
     return true
   },
   /** A replica that is behind becomes the master. */
-  failover: (world, outside) => outside.loseWrites(1 + world.dice.below(20), NAMES.all),
-  /** The same of the node of a Cluster that has deliveries and what receivers know. */
-  'failover of deliveries': (world, outside) => outside.loseWrites(1 + world.dice.below(60), NAMES.deliveries),
+  failover: (world, outside) => outside.loseWrites(1 + world.dice.below(20)),
 }
 
 export const HOURS_APART = [-6, -1, 1, 6].map((hours) => hours * 3_600_000)

@@ -139,7 +139,7 @@ export async function judgeAlerts(scene: Scene, hubIds: readonly number[], mix: 
       if ((await stored.committed(hubId)).some(isLost)) found('what was committed is never told', hubId)
     }
   }
-  for (const name of await stored.unsettled([0, ...hubIds])) found(`something stays in ${name}`)
+  for (const name of await stored.unsettled()) found(`something stays in ${name}`)
   const endless = await stored.endless()
   if (endless !== undefined) found(`${endless} is never forgotten`)
   return violations

@@ -156,7 +156,7 @@ export const MIXES = {
     { parks: true },
   ),
   alerts: alerts(alerting, [...most, 'provider answer lost', 'provider away', 'provider away']),
-  'alerts and failover': alerts(alerting, ['failover of deliveries', 'late', 'answer lost', 'time jump'], {
+  'alerts and failover': alerts(alerting, ['failover', 'late', 'answer lost', 'time jump'], {
     loses: true,
   }),
   receivers: alerts(

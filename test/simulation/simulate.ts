@@ -9,7 +9,6 @@ import { Intents } from './intents.ts'
 import { judge, judgeAlerts, judgeKeys, type StoreAnswers, type Violation } from './judge.ts'
 import type { Actor, Mix } from './mixes.ts'
 import { type Refusal, refuseWrites, setRedisClock, takeWrites } from './own-redis.ts'
-import { HUBS, MANY_HUBS } from './partitions.ts'
 import { StandInProvider } from './provider.ts'
 import { StandInReceiver } from './receiver.ts'
 import { NEW_KEY, OLD_KEY } from './rekey-parts.ts'
@@ -27,6 +26,10 @@ const MOST_FAULTS = 4
 const MOST_CALLS_OF_A_LIFE = 25
 /** Of a run that goes round in circles. */
 const SHOWN_OF_HANGING = 600
+/** The accounts of a run. */
+const HUBS = [65, 130]
+/** So many that what all of them have is a mass. */
+const MANY_HUBS = [65, 129, 193, 130, 194, 258]
 /** No replica is behind by more. */
 const LAG_MS = 10_000
 /** Rounds of sweeps after which all must have come to its end: a grant is tried three times a minute, for an hour. */
@@ -122,7 +125,7 @@ class Simulation {
     const { provider, receivers } = this.scene
     this.#outside = {
       move: (ms) => this.#move(ms),
-      loseWrites: (calls, of) => this.#loseWrites(calls, of),
+      loseWrites: (calls) => this.#loseWrites(calls),
       refuseWrites: (why, calls) => this.#refuseWrites(why, calls),
       provider,
       receivers: [...receivers.values()],
@@ -223,7 +226,7 @@ class Simulation {
     await this.#finish(last.replay())
     for (let round = 0; round < MOST_ROUNDS; round++) {
       const next = await this.#finish(last.sweepAlerts())
-      const isIdle = jobs.length === 0 && (await stored.unsettled([])).length === 0
+      const isIdle = jobs.length === 0 && (await stored.unsettled()).length === 0
       await this.#workAll(last)
       if (next === undefined && isIdle) return true
       await this.#move(Math.max(30_000, (next ?? 0) - world.now))
@@ -473,14 +476,14 @@ class Simulation {
     }
   }
 
-  async #loseWrites(calls: number, of: string): Promise<boolean> {
+  async #loseWrites(calls: number): Promise<boolean> {
     if (this.#behind !== undefined) return false
-    this.#behind = { snapshot: await takeSnapshot(this.scene.real, of), calls, leftMs: LAG_MS }
+    this.#behind = { snapshot: await takeSnapshot(this.scene.real, NAMES.all), calls, leftMs: LAG_MS }
     this.scene.world.note(`a replica is behind, by ${calls} calls in the end`)
     return true
   }
 
-  /** Connections to where the accounts are break with it. */
+  /** Connections break with it. */
   async #failOver(): Promise<void> {
     const { world, real } = this.scene
     if (this.#behind === undefined || (--this.#behind.calls > 0 && this.#behind.leftMs >= 0)) return
@@ -489,7 +492,7 @@ class Simulation {
     await this.endRefusal()
     await restore(real, snapshot)
     world.noteFault('failover', 'the writes since are lost')
-    if (snapshot.of === NAMES.all) for (const process of world.living) process.isCut = true
+    for (const process of world.living) process.isCut = true
   }
 
   async #refuseWrites(why: Refusal, calls: number): Promise<boolean> {

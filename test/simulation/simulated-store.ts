@@ -1,5 +1,4 @@
 import type { Store } from '../../src/redis/connect.ts'
-import { isUsed, knownAnswer } from './partitions.ts'
 import type { Process, World } from './world.ts'
 
 /** A step for one account, that was done for the first time. */
@@ -31,16 +30,12 @@ export function simulatedStore(world: World, process: Process, real: Store, watc
       if (name === 'multi' || name === 'pipeline') return () => chain(world, process, target, name)
       if (name === 'time') return () => world.ask(process, 'store', name, async () => timeOf(world))
       return (...args: unknown[]) => {
-        const known = knownAnswer(name, args)
-        if (known !== undefined) return Promise.resolve(known.is)
         const hubId = hubIdOf(args)
-        const fewer = OF_EVERY_PARTITION.has(name) ? withoutEmpty(args) : undefined
         // One that was refused is done for the first time when it is sent again.
         let isDone = false
         return world.ask(process, 'store', `${name}${hubId === 0 ? '' : ` ${hubId}`}`, async () => {
-          const answer = await (own as Command).apply(target, fewer?.args ?? args)
+          const answer = await (own as Command).apply(target, args)
           if (name === 'hscan') return inOrder(answer as [string, string[]])
-          if (fewer !== undefined) return fewer.places.map((place) => (answer as unknown[])[place])
           // The number of an uninstall is the last one that was taken for it. What was kept may be strange by now.
           if (!isDone || name === 'takeOrder' || answer === 'strange') tellOf(watch, process, name, args, answer)
           isDone = true
@@ -63,24 +58,6 @@ function inOrder([cursor, elements]: [string, string[]]): [string, string[]] {
   return [cursor, fields.sort(([one = ''], [other = '']) => (one < other ? -1 : 1)).flat()]
 }
 
-/** Steps that a sweep asks of each partition, with the same arguments. */
-const OF_EVERY_PARTITION = new Set(['claimDue', 'dueTokens', 'readNews', 'recheck', 'readEvents'])
-
-/** One partition without accounts is asked for all of them. */
-function withoutEmpty(all: readonly unknown[]): { args: unknown[]; places: number[] } {
-  const count = Number(all[0])
-  const keys = all.slice(1, count + 1)
-  const used = keys.map(isUsed)
-  const first = used.indexOf(false)
-  const asked = keys.flatMap((_, n) => (used[n] === true || n === first ? [n] : []))
-  const each = (all.length - 1 - count) / count
-  const own = asked.flatMap((n) => all.slice(1 + count + n * each, 1 + count + (n + 1) * each))
-  return {
-    args: [asked.length, ...asked.map((n) => keys[n]), ...own],
-    places: keys.map((_, n) => asked.indexOf(used[n] === true ? n : first)),
-  }
-}
-
 /** Commands that travel together are done together. */
 function chain(world: World, process: Process, real: Store, kind: 'multi' | 'pipeline'): unknown {
   const commands: [name: string, args: unknown[]][] = []
@@ -95,8 +72,6 @@ function chain(world: World, process: Process, real: Store, kind: 'multi' | 'pip
             return chained
           }
         }
-        const known = commands.map(([command, args]) => knownAnswer(command, args))
-        if (known.every((one) => one !== undefined)) return async () => known.map(({ is }) => [null, is])
         const label = `${kind} ${commands.map(([command]) => command).join(' ')}`
         return () =>
           world.ask(process, 'store', label.slice(0, 40), () => {

@@ -5,26 +5,23 @@ import type { Store } from '../../src/redis/connect.ts'
  * What Redis holds, for the judge: read by plain commands and shared with no reader of the product, so that a wrong one hides no
  * fault. All names of keys of the simulation are here.
  */
-const slot = (hubId: number) => `s:{${hubId % 64}}`
-const out = 's:{delivery}'
 export const NAMES = {
   /** All but the clock of Redis. */
-  all: 's:*',
-  deliveries: `${out}:*`,
-  account: (hubId: number) => `${slot(hubId)}:account:${hubId}`,
-  tokens: (hubId: number) => `${slot(hubId)}:tokens:${hubId}`,
-  access: (hubId: number) => `${slot(hubId)}:access:${hubId}`,
-  watch: (hubId: number) => `${slot(hubId)}:watch:${hubId}`,
-  due: (hubId: number, kind: 'refresh' | 'poll' | 'uninstall') => `${slot(hubId)}:due:${kind}`,
-  log: (hubId: number) => `${slot(hubId)}:log`,
-  newsDue: (hubId: number) => `${slot(hubId)}:news-due`,
-  grantsDue: 's:{grants}:due',
-  usedKeys: 's:{vault}:used-keys',
-  known: (receiver: string) => `${out}:known:${receiver}`,
-  waiting: `${out}:waiting`,
-  underWay: `${out}:under-way`,
+  all: '{s}:*',
+  account: (hubId: number) => `{s}:account:${hubId}`,
+  tokens: (hubId: number) => `{s}:tokens:${hubId}`,
+  access: (hubId: number) => `{s}:access:${hubId}`,
+  watch: (hubId: number) => `{s}:watch:${hubId}`,
+  due: (kind: 'refresh' | 'poll' | 'uninstall') => `{s}:due:${kind}`,
+  transitions: '{s}:transitions',
+  newsDue: '{s}:due:alert',
+  grantsDue: '{s}:due:grant',
+  usedKeys: '{s}:vault:used-keys',
+  known: (receiver: string) => `{s}:known:${receiver}`,
+  waiting: '{s}:waiting',
+  underWay: '{s}:under-way',
   /** What is made for each group, or delivery, and goes by itself one day. */
-  passing: [`${out}:lately:`, `${out}:delivery:`],
+  passing: ['{s}:recent:', '{s}:delivery:'],
 }
 
 /** What a receiver was told last of an alert, or is never told. */
@@ -76,7 +73,7 @@ export class Stored {
   }
 
   async dueAt(hubId: number, kind: 'refresh' | 'poll' | 'uninstall'): Promise<number> {
-    return Number((await this.redis.zscore(NAMES.due(hubId, kind), String(hubId))) ?? Number.POSITIVE_INFINITY)
+    return Number((await this.redis.zscore(NAMES.due(kind), String(hubId))) ?? Number.POSITIVE_INFINITY)
   }
 
   /** When the first grant is due whose account is not known yet. */
@@ -87,7 +84,7 @@ export class Stored {
 
   /** Ids of the transitions that were committed of an account. */
   async committed(hubId: number): Promise<string[]> {
-    const entries = await this.redis.xrange(NAMES.log(hubId), '-', '+')
+    const entries = await this.redis.xrange(NAMES.transitions, '-', '+')
     const alerts = entries.map(([, [, text = '']]) => JSON.parse(text).alert)
     return alerts.filter(({ account }) => account?.hubId === hubId).map(({ id }) => id)
   }
@@ -99,8 +96,8 @@ export class Stored {
   }
 
   /** What is on its way, or not settled. */
-  async unsettled(hubIds: readonly number[]): Promise<string[]> {
-    const names = [NAMES.waiting, NAMES.underWay, ...hubIds.map(NAMES.newsDue)]
+  async unsettled(): Promise<string[]> {
+    const names = [NAMES.waiting, NAMES.underWay, NAMES.newsDue]
     const counts = await Promise.all(names.map((name) => this.redis.zcard(name)))
     return names.filter((_, n) => counts[n] !== 0)
   }

@@ -101,10 +101,11 @@ export async function storedTokens(store: Store, keys: Keys, hubId = 123) {
   }
 }
 
-/** Every transition that was committed of an account, and of others in its partition. */
+/** Every transition that was committed of an account. */
 export async function outboxOf(store: Store, keys: Keys, hubId = 123): Promise<Record<string, unknown>[]> {
-  const entries = await store.xrange(keys.partition(keys.partitionOf(hubId)).log, '-', '+')
-  return entries.map(([, fields]) => JSON.parse(fields[1] ?? '').alert)
+  const places = new Set(await store.lrange(keys.account(hubId).transitions, 0, -1))
+  const entries = await store.xrange(keys.transitions, '-', '+')
+  return entries.filter(([place]) => places.has(place)).map(([, fields]) => JSON.parse(fields[1] ?? '').alert)
 }
 
 /** Everything of a test, key by key, to compare before and after. */
@@ -112,7 +113,7 @@ export async function dump(store: Store, keys: Keys): Promise<Record<string, str
   const names: string[] = []
   let cursor = '0'
   do {
-    const [next, found] = await store.scan(cursor, 'MATCH', `${keys.prefix}:*`, 'COUNT', 1000)
+    const [next, found] = await store.scan(cursor, 'MATCH', `{${keys.prefix}}:*`, 'COUNT', 1000)
     names.push(...found)
     cursor = next
   } while (cursor !== '0')

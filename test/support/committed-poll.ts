@@ -22,7 +22,7 @@ export async function commitPoll(
   const begun = await polls.read(hubId)
   if (begun === undefined) throw new Error(`account ${hubId} is not polled`)
   const until = new DueSets(store, keys).claimEnd('poll', at)
-  await store.zadd(keys.partition(keys.partitionOf(hubId)).due.poll, until, hubId)
+  await store.zadd(keys.due.poll, until, hubId)
   const { watch, more, ...found } = find(begun)
   const [committed] = await polls.commit([
     {

@@ -15,5 +15,5 @@ export async function foresee(
   await storeForecasts(store, keys, hubId, told)
   const kept = await readReadings(store, keys, hubId)
   const nearest = typeof kept === 'object' ? nearestLimit(kept, told, at) : undefined
-  if (nearest !== undefined) await store.zadd(keys.partition(keys.partitionOf(hubId)).nearest, nearest.nearness, hubId)
+  if (nearest !== undefined) await store.zadd(keys.nearest, nearest.nearness, hubId)
 }

@@ -28,7 +28,7 @@ export async function seedFleet(store: Store, keys: Keys, count: number): Promis
   const vault = createVault([KEY])
   await eachAccount(store, { from: 0, count }, (commands, hubId) => {
     const own = keys.account(hubId)
-    const { state, fresh } = keys.partition(keys.partitionOf(hubId))
+    const { state, fresh } = keys
     commands.hset(own.account, {
       state: 'active',
       hubDomain: domainOf(hubId),
@@ -67,7 +67,7 @@ export async function plan(
     if (turn === undefined) return
     const { obtainedAt, expiresAt, pollAt } = turn
     const { dueAt } = planRefresh(hubId, { obtainedAt, expiresAt }, SHARES)
-    const { due } = keys.partition(keys.partitionOf(hubId))
+    const { due } = keys
     const own = keys.account(hubId)
     commands.hset(own.account, { obtainedAt, expiresAt, refreshedAt: obtainedAt })
     commands.evalsha(moveLife, 1, own.access, obtainedAt, expiresAt)

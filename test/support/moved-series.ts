@@ -98,7 +98,7 @@ export class MovedSeries {
   async #pollNow(account: { hubId: number; movedAt: number }, now: number): Promise<void> {
     const { store, keys } = this.#at
     account.movedAt = now
-    await store.zadd(keys.partition(keys.partitionOf(account.hubId)).due.poll, 'XX', now, account.hubId)
+    await store.zadd(keys.due.poll, 'XX', now, account.hubId)
   }
 
   async #committed(): Promise<boolean[]> {

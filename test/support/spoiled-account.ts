@@ -70,7 +70,7 @@ export async function spoilsOf(store: Store, keys: Keys, hubId: number): Promise
 
 /** What is kept of the account's alerts in keys that others share: each text in a field with each other text. */
 export async function alertSpoilsOf(store: Store, keys: Keys, hubId: number): Promise<Spoil[]> {
-  const { news } = keys.partition(keys.partitionOf(hubId))
+  const { news } = keys
   const entries = Object.entries(await store.hgetall(news))
   const alerts = entries.flatMap(([alert, entry]) => (entry.includes(`"hubId":${hubId},`) ? [alert] : []))
   const receivers = await store.zrange(keys.delivery.receivers, '0', '-1')
@@ -135,7 +135,7 @@ async function keysOf(store: Store, keys: Keys): Promise<string[]> {
   const found: string[] = []
   let cursor = '0'
   do {
-    const [next, some] = await store.scan(cursor, 'MATCH', `${keys.prefix}:*`, 'COUNT', 1_000)
+    const [next, some] = await store.scan(cursor, 'MATCH', `{${keys.prefix}}:*`, 'COUNT', 1_000)
     found.push(...some)
     cursor = next
   } while (cursor !== '0')

@@ -10,12 +10,12 @@ import { type Answered, DAY, LIFE, MINUTE, refreshesOfFile } from './a-refresh.t
 const { connected, due, underWay } = refreshesOfFile()
 
 /** From now on the account is due, whatever its plan says. */
-const makeDue = ({ store, keys }: World) => store.zadd(keys.partition(keys.partitionOf(HUB)).due.refresh, 1, HUB)
+const makeDue = ({ store, keys }: World) => store.zadd(keys.due.refresh, 1, HUB)
 
 describe('an account of which nobody knows whose it is', () => {
   test('is not polled, and comes up each time after as long again as it has waited until its next refresh', async () => {
     const w = await connected(async () => tokens('access-2', undefined, LIFE))
-    const { due: dueSets } = w.keys.partition(w.keys.partitionOf(HUB))
+    const { due: dueSets } = w.keys
     await w.store.hset(w.keys.own(HUB), { metadataDue: '1', obtainedAt: 0, expiresAt: 0 })
     await w.store.zrem(dueSets.poll, HUB)
     expect(await w.refresh()).toMatchObject({ is: 'refreshed', isUnidentified: true })
@@ -252,7 +252,7 @@ describe('a rotated refresh token', () => {
 describe('a refresh token that is refused twice over time', () => {
   test('needs authorisation: one alert, committed with the state, no polls, a look a day until it works after all', async () => {
     const w = await answered(failure('rejected', { code: 'BAD_REFRESH_TOKEN', message: 'token is no good' }))
-    const { alerting } = w.keys.partition(w.keys.partitionOf(HUB))
+    const { alerting } = w.keys
     expect(await w.refresh()).toMatchObject({ is: 'failed', state: 'failing', alerted: false })
     expect(await w.outbox()).toEqual([])
     w.clock.move(3 * MINUTE)

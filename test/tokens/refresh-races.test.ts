@@ -151,7 +151,7 @@ describe('a late writer', () => {
   test('whose account was given up by others meanwhile has it polled again', async () => {
     const { refreshing, answer, ...w } = await underWay()
     await w.store.hset(w.keys.own(HUB), 'state', 'reauthorize')
-    await w.store.zrem(w.keys.partition(w.keys.partitionOf(HUB)).due.poll, HUB)
+    await w.store.zrem(w.keys.due.poll, HUB)
     answer(tokens('access-2', 'refresh-2'))
     expect(await refreshing).toMatchObject({ is: 'refreshed' })
     expect(await w.dueAt('poll')).not.toBeNull()
@@ -160,11 +160,11 @@ describe('a late writer', () => {
   test('of whose account Redis knows nothing, because it was emptied, ends nothing at the provider: its answer is sealed', async () => {
     const sealed: TokensToStore[] = []
     const { refreshing, answer, ...w } = await underWay({ seal: (answers) => void sealed.push(...answers) })
-    await w.store.del(...(await w.store.keys(`${w.keys.prefix}:*`)))
+    await w.store.del(...(await w.store.keys(`{${w.keys.prefix}}:*`)))
     answer(tokens('access-2', 'refresh-2'))
     expect(await refreshing).toEqual({ is: 'held' })
     expect(sealed.map(({ hubId, refresh }) => [hubId, refresh?.reveal()])).toEqual([[HUB, 'refresh-2']])
-    expect(await w.store.keys(`${w.keys.prefix}:*`)).toEqual([])
+    expect(await w.store.keys(`{${w.keys.prefix}}:*`)).toEqual([])
     expect(w.codes().filter((code) => code === 'token.not-stored')).toHaveLength(1)
   })
 })

@@ -45,7 +45,7 @@ const account: fc.Arbitrary<GeneratedAccount> = fc.record({
 type Server = Awaited<ReturnType<typeof openLastingServer>>
 
 async function seed({ steps, keys, clock }: Server, fleet: readonly GeneratedAccount[]): Promise<void> {
-  const names = await steps.keys(`${keys.prefix}:*`)
+  const names = await steps.keys(`{${keys.prefix}}:*`)
   if (names.length > 0) await steps.del(...names)
   const now = clock.now()
   for (const [n, one] of fleet.entries()) {
@@ -59,7 +59,7 @@ async function seed({ steps, keys, clock }: Server, fleet: readonly GeneratedAcc
       const acknowledged = { at: now, by: 'ann', until: now + MINUTE }
       const state = { ...openState(level, field, now - MINUTE), ...(isAcknowledged ? { acknowledged } : {}) }
       await steps.hset(keys.account(hubId).alerts, field, encodeState(state))
-      await steps.sadd(keys.partition(keys.partitionOf(hubId)).alerting, hubId)
+      await steps.sadd(keys.alerting, hubId)
     }
   }
 }

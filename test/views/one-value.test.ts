@@ -87,7 +87,7 @@ async function seed({ poll, clock, steps, keys }: World, dice: Dice): Promise<vo
     const state = STATES[Math.floor(dice() * STATES.length)] ?? 'active'
     const expiresAt = now + Math.floor((dice() - 0.2) * 60) * MINUTE
     await steps.hset(keys.account(hubId).account, { state, obtainedAt: expiresAt - 60 * MINUTE, expiresAt })
-    const { due } = keys.partition(keys.partitionOf(hubId))
+    const { due } = keys
     for (const kind of ['refresh', 'poll'] as const)
       await steps.zadd(due[kind], now + (dice() - 0.1) * 20 * MINUTE, hubId)
   }

@@ -23,8 +23,8 @@ export interface AccountFilter {
   overdue?: { kind: DueKind; since: number } | undefined
   alert?: AlertFilter | undefined
   tag?: Tag | undefined
-  /** Accounts that are left out, of each partition. */
-  without?: readonly (readonly number[])[] | undefined
+  /** Accounts that are left out. */
+  without?: readonly number[] | undefined
 }
 
 export interface AccountOrder {

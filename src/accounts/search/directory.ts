@@ -1,5 +1,5 @@
 import type { Store } from '../../redis/connect.ts'
-import { ACCOUNT_STATES, everyPartition, type Keys, PARTITIONS } from '../../redis/keys.ts'
+import { ACCOUNT_STATES, type Keys } from '../../redis/keys.ts'
 import { suggest } from '../../text/suggest.ts'
 
 /** An account by what a search compares. */
@@ -13,14 +13,13 @@ export interface DirectoryEntry {
 const READ_AT_ONCE = 2_000
 
 /**
- * All accounts with their domains, in memory: to read 100,000 records for each search takes Redis a fifth of a second. A
- * partition is read anew when its version shows that an account came, left or got another domain, so this never lists
- * yesterday. Some 10 MB for 100,000 accounts, from the first search on.
+ * All accounts with their domains, in memory: to read 100,000 records for each search takes Redis a fifth of a second. They
+ * are read anew when their version shows that an account came, left or got another domain, so this never lists yesterday. Some 10 MB for 100,000 accounts, from the first search on.
  */
 export class Directory {
   readonly #store: Store
   readonly #keys: Keys
-  readonly #parts = new Map<number, { version: string | null; entries: readonly DirectoryEntry[] }>()
+  #known: { version: string | null; entries: readonly DirectoryEntry[] } | undefined
   /** The read that is under way, or came last, and the one that begins after it. */
   #last: Promise<void> = Promise.resolve()
   #next: Promise<void> | undefined
@@ -30,15 +29,15 @@ export class Directory {
     this.#keys = keys
   }
 
-  /** The accounts of each partition, as they are now. */
-  async read(): Promise<(readonly DirectoryEntry[])[]> {
+  /** The accounts as they are now. */
+  async read(): Promise<readonly DirectoryEntry[]> {
     await this.#look()
-    return Array.from({ length: PARTITIONS }, (_, number) => this.#parts.get(number)?.entries ?? [])
+    return this.#known?.entries ?? []
   }
 
   /** So that a first search need not wait: called when a page with a search form is opened. */
   async warm(): Promise<void> {
-    if (this.#parts.size === 0) await this.read()
+    if (this.#known === undefined) await this.read()
   }
 
   /**
@@ -57,23 +56,15 @@ export class Directory {
   }
 
   async #refresh(): Promise<void> {
-    const versions = await everyPartition(this.#keys, (partition) => this.#store.get(partition.domainsVersion))
-    const changed = [...versions.entries()].filter(([number, version]) => this.#parts.get(number)?.version !== version)
-    // Two at a time: all of them sent together would hold up other requests.
-    const readOn = async () => {
-      for (let one = changed.shift(); one !== undefined; one = changed.shift()) {
-        const [number, version] = one
-        this.#parts.set(number, { version, entries: await this.#readPartition(number) })
-      }
-    }
-    await Promise.all([readOn(), readOn()])
+    const version = await this.#store.get(this.#keys.domainsVersion)
+    if (this.#known === undefined || this.#known.version !== version)
+      this.#known = { version, entries: await this.#readAll() }
   }
 
-  async #readPartition(number: number): Promise<DirectoryEntry[]> {
+  async #readAll(): Promise<DirectoryEntry[]> {
     const entries: DirectoryEntry[] = []
     for (let after = '-inf'; ; ) {
-      const key = this.#keys.partition(number).alerting
-      const [json, next] = await this.#store.readDomains(key, after, READ_AT_ONCE, ...ACCOUNT_STATES)
+      const [json, next] = await this.#store.readDomains(this.#keys.alerting, after, READ_AT_ONCE, ...ACCOUNT_STATES)
       const found = JSON.parse(json) as string[]
       for (let n = 0; n < found.length; n += 2) {
         entries.push({ hubId: Number(found[n]), domain: (found[n + 1] ?? '').toLowerCase() })
@@ -96,7 +87,7 @@ const MOST_NEAR = 3
 export async function findAccount(directory: Directory, domain: string): Promise<FoundAccount> {
   // An account that is not identified yet has none: no name leads to it.
   if (domain.trim() === '') return { is: 'unknown', near: [] }
-  const entries = (await directory.read()).flat()
+  const entries = await directory.read()
   const [hubId, ...others] = entries.filter((entry) => entry.domain === domain).map((entry) => entry.hubId)
   if (hubId !== undefined)
     return others.length === 0 ? { is: 'found', hubId } : { is: 'several', hubIds: [hubId, ...others] }

@@ -1,5 +1,5 @@
 import type { Store } from '../../redis/connect.ts'
-import { type AccountState, type Keys, PARTITIONS } from '../../redis/keys.ts'
+import type { AccountState, Keys } from '../../redis/keys.ts'
 import type { Account } from '../account.ts'
 import { matchesAccount } from '../match-account.ts'
 import type { Registry } from '../registry.ts'
@@ -65,9 +65,9 @@ async function worstFirst(deps: AccountLists, query: AccountQuery, entries: Entr
 /** Matching accounts ahead. */
 async function aheadFirst(deps: AccountLists, query: AccountQuery, entries: Entries | undefined, limit: number) {
   const { places, compare } = query.ahead ?? { places: [], compare: () => 0 }
-  const named = entries === undefined ? undefined : new Set(entries.flat().map(({ hubId }) => hubId))
+  const named = entries === undefined ? undefined : new Set(entries.map(({ hubId }) => hubId))
   const some = places.filter(({ hubId }) => named?.has(hubId) ?? true)
-  const candidates = byPartition(deps.keys, some).map((part) => part.map((hubId) => ({ hubId, domain: '' })))
+  const candidates = some.map(({ hubId }) => ({ hubId, domain: '' }))
   const matching = isFiltered(query) && some.length > 0 ? await everyMatch(deps, query, candidates) : undefined
   const from = query.before ?? query.after
   const turn = query.descending !== (query.before !== undefined) ? -1 : 1
@@ -76,12 +76,6 @@ async function aheadFirst(deps: AccountLists, query: AccountQuery, entries: Entr
     .filter((place) => from === undefined || !isAhead(from) || turn * compare(from, place) < 0)
     .toSorted((a, b) => turn * compare(a, b))
     .slice(0, limit)
-}
-
-function byPartition(keys: Keys, places: readonly Place[]): number[][] {
-  const parts = Array.from({ length: PARTITIONS }, (): number[] => [])
-  for (const { hubId } of places) parts[keys.partitionOf(hubId)]?.push(hubId)
-  return parts
 }
 
 /** All others: those that lost their token, those about to, the rest; of each state the nearest to a limit first. */
@@ -96,15 +90,15 @@ async function othersFirst(deps: AccountLists, query: AccountQuery, entries: Ent
     0,
     states.findIndex(([n]) => String(n) === begun),
   )
-  const without = byPartition(deps.keys, query.ahead?.places ?? [])
-  const isOther = ({ hubId }: DirectoryEntry) => !without[deps.keys.partitionOf(hubId)]?.includes(hubId)
+  const without = (query.ahead?.places ?? []).map(({ hubId }) => hubId)
+  const ahead = new Set(without)
   const found: Place[] = []
   for (const [n, state] of states.slice(first)) {
     if (found.length >= limit) break
     if (query.state !== undefined && query.state !== state) continue
     const at = String(n) === begun ? inState : undefined
     const within = { after: isBackward ? undefined : at, before: isBackward ? (at ?? LAST) : undefined, without }
-    const few = (entries ?? (await entriesOf(deps, state)))?.map((part) => part.filter(isOther))
+    const few = (entries ?? (await entriesOf(deps, state)))?.filter(({ hubId }) => !ahead.has(hubId))
     const some = await firstOf(deps, { ...query, ...within, sort: 'nearest', state }, few, limit - found.length)
     found.push(...some.map(({ hubId, key = '' }) => ({ hubId, key: `${n}:${key}` })))
   }
@@ -117,10 +111,8 @@ const LAST: Place = { hubId: Number.MAX_SAFE_INTEGER }
 /** Undefined where they are too many to be looked up. */
 async function entriesOf({ registry }: AccountLists, state: AccountState): Promise<Entries | undefined> {
   if (state === 'active') return undefined
-  const numbers = Array.from({ length: PARTITIONS }, (_, number) => number)
-  const parts = await Promise.all(numbers.map((number) => registry.inPartition(number, FEW_IN_STATE + 1, 0, [state])))
-  if (parts.some((hubIds) => hubIds.length > FEW_IN_STATE)) return undefined
-  return parts.map((hubIds) => hubIds.map((hubId) => ({ hubId, domain: '' })))
+  const hubIds = await registry.hubIds(FEW_IN_STATE + 1, 0, [state])
+  return hubIds.length > FEW_IN_STATE ? undefined : hubIds.map((hubId) => ({ hubId, domain: '' }))
 }
 
 async function firstOf(
@@ -135,12 +127,11 @@ async function firstOf(
     if (wanted <= 0) break
     if (query.sort === 'domain' && stretch.part === 'keyed') {
       const matching = isFiltered(query) ? await everyMatch(deps, query, entries) : undefined
-      const candidates = entries?.flat().filter(({ hubId }) => matching?.has(hubId) ?? true)
+      const candidates = entries?.filter(({ hubId }) => matching?.has(hubId) ?? true)
       found.push(...firstByDomain(candidates ?? [], stretch, wanted))
     } else {
       // By domain, those without one come last.
-      const some =
-        query.sort === 'domain' ? entries?.map((part) => part.filter(({ domain }) => domain === '')) : entries
+      const some = query.sort === 'domain' ? entries?.filter(({ domain }) => domain === '') : entries
       found.push(...(await walk(deps, { filter: query, among: hubIdsOf(some), stretch, limit: wanted })))
     }
   }
@@ -160,22 +151,21 @@ function stretchesOf({ sort, descending, after, before }: AccountQuery): Stretch
   return isLast ? [others] : [keyed, others]
 }
 
-type Entries = readonly (readonly DirectoryEntry[])[]
+type Entries = readonly DirectoryEntry[]
 
-/** Accounts that match by name, of each partition; undefined where no name is asked for. */
+/** Accounts that match by name; undefined where no name is asked for. */
 async function matchingEntries({ directory }: AccountLists, query: AccountQuery): Promise<Entries | undefined> {
   const { sort, tag } = query
   const text = query.text.trim().toLowerCase()
   if (text === '' && tag === undefined && sort !== 'domain') return undefined
-  const parts = await directory.read()
-  if (text === '' && tag === undefined) return parts
-  const exact = parts.map((entries) => entries.filter(({ hubId }) => String(hubId) === text))
+  const entries = await directory.read()
+  if (text === '' && tag === undefined) return entries
+  const exact = entries.filter(({ hubId }) => String(hubId) === text)
   const match = tag === undefined ? {} : { tag: [tag] }
   const isNamed = ({ hubId, domain }: DirectoryEntry) =>
     (domain.includes(text) || String(hubId).startsWith(text)) && matchesAccount(match, { hubId, hubDomain: domain })
   // A hubId in full means that account.
-  const among = exact.some((entries) => entries.length > 0) ? exact : parts
-  return among.map((entries) => entries.filter(isNamed))
+  return (exact.length > 0 ? exact : entries).filter(isNamed)
 }
 
 function isFiltered({ state, staleBefore, overdue, alert }: AccountFilter): boolean {
@@ -192,8 +182,8 @@ async function everyMatch(
   return new Set(found.map(({ hubId }) => hubId))
 }
 
-function hubIdsOf(entries: Entries | undefined): number[][] | undefined {
-  return entries?.map((part) => part.map(({ hubId }) => hubId))
+function hubIdsOf(entries: Entries | undefined): number[] | undefined {
+  return entries?.map(({ hubId }) => hubId)
 }
 
 /** The first `limit` of a stretch that is ordered by domain. */

@@ -1,5 +1,5 @@
 import type { Store } from '../../redis/connect.ts'
-import { ACCOUNT_STATES, type Keys, PARTITIONS } from '../../redis/keys.ts'
+import { ACCOUNT_STATES, type Keys } from '../../redis/keys.ts'
 import { stepJson } from '../../redis/steps.ts'
 import type { AccountFilter, AccountSort, Place } from './account-query.ts'
 
@@ -8,8 +8,8 @@ const SET_OF: Partial<Record<AccountSort, string>> = { poll: 'due:poll', nearest
 
 /** So many accounts take Redis a few ms; then others have their turn. */
 const LOOKED_AT_ONCE = 2_000
-/** So few of a partition are read one by one. */
-const FEW = 60
+/** So few are read one by one. */
+const FEW = 2_000
 
 /** One stretch of a list: the accounts that have what it is ordered by, or those that are ordered by their hubIds. */
 export interface Stretch {
@@ -21,47 +21,33 @@ export interface Stretch {
 
 export interface Walk {
   filter: AccountFilter
-  /** hubIds of each partition; undefined = all that there are. */
-  among: readonly (readonly number[])[] | undefined
+  /** Undefined = all that there are. */
+  among: readonly number[] | undefined
   stretch: Stretch
   limit: number
 }
 
-/**
- * The first `limit` of a stretch that match. Partition after partition: sent together, their steps would be one long one to
- * other requests; and what the first ones found lets the others stop early.
- */
+/** The first `limit` of a stretch that match. */
 export async function walk(
   deps: { store: Store; keys: Keys },
   { filter, among, stretch, limit }: Walk,
 ): Promise<Place[]> {
+  if (among?.length === 0) return []
   const compare = comparePlaces(stretch)
   const part = stretch.part === 'keyed' ? ('scores' as const) : ('ids' as const)
-  const ask = { part, ...orderAsk(stretch), ...filterAsk(filter) }
-  let found: Place[] = []
-  for (let number = 0; number < PARTITIONS; number++) {
-    const ids = among?.[number]
-    if (ids?.length === 0) continue
-    const bound = found.length < limit ? undefined : found.at(-1)
-    const amongAsk = ids === undefined ? {} : { among: ids.map(String), ...(ids.length > FEW ? {} : { each: true }) }
-    const partAsk = {
-      ...ask,
-      ...amongAsk,
-      bound: placeAsk(bound),
-      limit,
-      without: filter.without?.[number]?.map(String),
-    }
-    const more = await walkPartition(deps, number, partAsk, stretch.after)
-    const ahead =
-      stretch.after === undefined ? more : more.filter((place) => compare(stretch.after as Place, place) < 0)
-    if (ahead.length > 0) found = [...found, ...ahead].sort(compare).slice(0, limit)
-  }
+  const amongAsk =
+    among === undefined ? {} : { among: among.map(String), ...(among.length > FEW ? {} : { each: true }) }
+  const without = filter.without?.map(String)
+  const ask = { part, ...orderAsk(stretch), ...filterAsk(filter), ...amongAsk, limit, without }
+  const found = await walkAll(deps, ask, stretch.after)
   return found
+    .filter((place) => stretch.after === undefined || compare(stretch.after, place) < 0)
+    .sort(compare)
+    .slice(0, limit)
 }
 
-async function walkPartition(
+async function walkAll(
   { store, keys }: { store: Store; keys: Keys },
-  number: number,
   ask: { part: 'scores' | 'ids'; [more: string]: unknown },
   after: Place | undefined,
 ): Promise<Place[]> {
@@ -69,12 +55,12 @@ async function walkPartition(
   const places = new Map<number, Place>()
   for (let from = placeAsk(after); ; ) {
     const step = stepJson({ ...ask, after: from, most: LOOKED_AT_ONCE })
-    const [found, id, key] = await store.searchAccounts(keys.partition(number).alerting, step)
+    const [found, id, key] = await store.searchAccounts(keys.alerting, step)
     for (let n = 0; n < found.length; n += 2) {
       const hubId = Number(found[n])
       places.set(hubId, ask.part === 'ids' ? { hubId } : { hubId, key: Number(found[n + 1]) })
     }
-    if (id === '') return [...places.values()]
+    if (id === '' || places.size >= Number(ask.limit)) return [...places.values()]
     from = ask.part === 'ids' ? { id } : { id, key: Number(key) }
   }
 }

@@ -1,7 +1,7 @@
 import { chunksOf } from '../../runtime/chunks-of.ts'
 import { type Alert, type AlertLevel, byConsequence, type Message } from '../alert.ts'
 import { idsBetween, numberOf } from '../outbox.ts'
-import { joinCarried, refOf } from '../transition-log.ts'
+import { joinCarried } from '../transition-log.ts'
 import { hurries, type Item, MASS, RECENT } from './decide-sending.ts'
 import { DIGEST } from './group.ts'
 
@@ -73,9 +73,9 @@ function supersededBy({ news, sendState }: Item): string[] {
 }
 
 function carriedOf(item: Item): { id: string; ref?: string }[] {
-  const { partition, place, entry } = item.news
+  const { place, entry } = item.news
   const earlier = supersededBy(item).map((id) => ({ id }))
-  return [...earlier, { id: entry.alert.id, ref: refOf(partition, place) }]
+  return [...earlier, { id: entry.alert.id, ref: place }]
 }
 
 /** True where the alert is resolved one day: a changed limit and a test are events without an end. */

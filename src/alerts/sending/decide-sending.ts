@@ -9,8 +9,7 @@ import type { SendState, SentLast } from './send-state.ts'
 export interface AlertNews {
   /** The alert's own id. */
   alert: string
-  partition: number
-  /** In the log of its partition. */
+  /** In the log. */
   place: string
   /** The number of the transition up to which every receiver knew all. */
   settled: number
@@ -98,7 +97,7 @@ function judge(item: Item, look: SendingInput): SendVerdict | undefined {
   const { place, entry } = item.news
   const { alert } = entry
   const number = numberOf(alert)
-  // A lower number comes from a late run, or the partition lost the writes that the receiver's state has.
+  // A lower number comes from a late run, or writes were lost that the receiver's state has.
   if (lastSent !== undefined && (lastSent.place === place || number < lastSent.number)) return { is: 'knows' }
   const wasSent = lastSent !== undefined && lastSent.isOver !== true
   const over = (why: string): SendVerdict => ({

@@ -40,7 +40,8 @@ const CHUNK = 500
 export async function sendAlerts(deps: AlertsDeps, now: number): Promise<{ next: number | undefined; found: number }> {
   const { dueAt, newSince } = await readNewsDue(deps)
   if (newSince === null && (dueAt === null || dueAt > now)) return { next: dueAt ?? undefined, found: 0 }
-  const { news, unreadable, isAll, failures } = await readNews(deps)
+  const { news, unreadable, isAll } = await readNews(deps)
+  const failures = new Failures()
   if (unreadable.length > 0) await dropUnreadable(deps, unreadable)
   const scene = await readScene(deps, news, now)
   const outcome = news.map((): Outcome => ({ notifiedAt: 0, next: undefined, to: [], notified: [] }))
@@ -82,8 +83,8 @@ interface Outcome {
 async function dropUnreadable(deps: AlertsDeps, unreadable: readonly UnreadableNews[]): Promise<void> {
   const alerts = unreadable.slice(0, 10).map(({ alert }) => alert)
   deps.log.error({ code: 'outbox.unreadable', alerts, count: unreadable.length }, 'dropped: no alerts')
-  for (const { alert, partition, place } of unreadable)
-    await deps.store.settleNews(deps.keys.own(partition), alert, place, 'over', 0)
+  const { news, newsDue } = deps.keys
+  for (const { alert, place } of unreadable) await deps.store.settleNews(news, newsDue, alert, place, 'over', 0)
 }
 
 /** An alert of one receiver, with its index among all. */
@@ -309,22 +310,19 @@ async function leaveToOthers(deps: AlertsDeps, scene: Scene, outcome: Outcome[],
 
 /** Writes the moment of each alert's next check, or that it needs none. */
 async function settle(deps: AlertsDeps, news: readonly DueNews[], outcome: Outcome[], now: number): Promise<void> {
-  const byPartition = Map.groupBy(news.entries(), ([, { partition }]) => partition)
-  const settling = [...byPartition].map(async ([partition, some]) => {
-    const args = some.flatMap(([n, { alert, place, dueAt, entry }]) => {
-      const one = outcome[n] ?? { notifiedAt: now, next: now, to: [], notified: [] }
-      const settledAt = one.notifiedAt === 0 ? now : one.notifiedAt + SETTLED_AFTER_MS
-      if (one.next === undefined && settledAt > now) one.next = settledAt
-      // An earlier check that is planned already needs no write.
-      if (one.next !== undefined && dueAt > now) one.next = Math.min(one.next, dueAt)
-      if (one.next !== undefined) return one.next === dueAt ? [] : [alert, place, 'due', one.next]
-      const isOver = entry.alert.status === 'resolved' || !hasEnd(entry.alert)
-      const knownTo = one.notified.length === 0 ? NO_RECEIVER : one.notified.join(',')
-      return [alert, place, isOver ? 'over' : 'known', `${numberOf(entry.alert)} ${knownTo}`]
-    })
-    for (const part of chunksOf(args, 4 * CHUNK)) await deps.store.settleNews(deps.keys.own(partition), ...part)
+  const { store, keys } = deps
+  const args = news.flatMap(({ alert, place, dueAt, entry }, n) => {
+    const one = outcome[n] ?? { notifiedAt: now, next: now, to: [], notified: [] }
+    const settledAt = one.notifiedAt === 0 ? now : one.notifiedAt + SETTLED_AFTER_MS
+    if (one.next === undefined && settledAt > now) one.next = settledAt
+    // An earlier check that is planned already needs no write.
+    if (one.next !== undefined && dueAt > now) one.next = Math.min(one.next, dueAt)
+    if (one.next !== undefined) return one.next === dueAt ? [] : [alert, place, 'due', one.next]
+    const isOver = entry.alert.status === 'resolved' || !hasEnd(entry.alert)
+    const knownTo = one.notified.length === 0 ? NO_RECEIVER : one.notified.join(',')
+    return [alert, place, isOver ? 'over' : 'known', `${numberOf(entry.alert)} ${knownTo}`]
   })
-  await Promise.all(settling)
+  for (const part of chunksOf(args, 4 * CHUNK)) await store.settleNews(keys.news, keys.newsDue, ...part)
 }
 
 function note({ log }: AlertsDeps, news: readonly DueNews[], outcome: readonly Outcome[]): void {

@@ -45,32 +45,17 @@ return before or ''
 
 --!step dueTokens
 --!include read-fields
--- Accounts whose tokens are due, with the fields to choose among them. Of more than are wanted, half are those that are
--- due longest and half those that came last: a thousand that were imported at once must not hide accounts that came due
--- after them. Reads only.
--- KEYS: due set. ARGV: now, most to return, prefix of account keys.
--- Returns, as one text with commas between: hubId, obtainedAt, expiresAt, failures, refreshedAt, 'active' or '', ..., the earliest
---   moment that is not due or '', how many accounts there are. Separate texts cost the reader three times as much.
-local due, now, most, accounts = KEYS[1], ARGV[1], tonumber(ARGV[2]), ARGV[3]
-
-local chosen = redis.call('ZRANGEBYSCORE', due, '-inf', now, 'LIMIT', 0, most)
-if #chosen == most then
-  local rest = redis.call('ZCOUNT', due, '-inf', now) - most
-  local half = math.min(math.floor(most / 2), rest)
-  for n, hubId in ipairs(redis.call('ZREVRANGEBYSCORE', due, now, '-inf', 'LIMIT', 0, half)) do
-    chosen[most + 1 - n] = hubId
-  end
-end
-
+-- Accounts whose tokens are due, with the fields to choose among them. Reads only.
+-- KEYS: due set. ARGV: first and last place in it, prefix of account keys.
+-- Returns, as one text with commas between: hubId, obtainedAt, expiresAt, failures, refreshedAt, 'active' or '', ... Separate texts
+--   cost the reader three times as much.
 local found = {}
-for _, hubId in ipairs(chosen) do
-  local a = fieldsOf(accounts .. hubId, 'obtainedAt', 'expiresAt', 'failures', 'refreshedAt', 'state')
+for _, hubId in ipairs(redis.call('ZRANGE', KEYS[1], ARGV[1], ARGV[2])) do
+  local a = fieldsOf(ARGV[3] .. hubId, 'obtainedAt', 'expiresAt', 'failures', 'refreshedAt', 'state')
   found[#found + 1] = hubId
   for n = 1, 4 do found[#found + 1] = numberIn(a[n]) and a[n] or '' end
   found[#found + 1] = a[5] == 'active' and 'active' or ''
 end
-found[#found + 1] = redis.call('ZRANGEBYSCORE', due, '(' .. now, '+inf', 'WITHSCORES', 'LIMIT', 0, 1)[2] or ''
-found[#found + 1] = redis.call('ZCARD', due)
 return table.concat(found, ',')
 
 --!step claimTokens
@@ -95,12 +80,6 @@ for first = 2, #ARGV, 2 * CHUNK do
   if #moved > 0 then redis.call('ZADD', due, unpack(moved)) end
 end
 return claimed
-
---!step dueOutlook
--- Reads only. KEYS: due set. ARGV: a moment.
--- Returns { how many are due since then or longer, the earliest moment or '', the hubId that is due then or '' }.
-local earliest = redis.call('ZRANGE', KEYS[1], 0, 0, 'WITHSCORES')
-return { redis.call('ZCOUNT', KEYS[1], '-inf', ARGV[1]), earliest[2] or '', earliest[1] or '' }
 
 --!step bringForward
 -- Makes due now what is due later.
@@ -133,32 +112,25 @@ return count
 --!step nearestExpiry
 --!include read-fields
 -- Moment at which the first of the tokens expires. An account whose refreshes fail counts as long as its token lives:
--- after that its own alert reports it. Reads only.
--- KEYS: due set. ARGV: now, most accounts to read, prefix of account keys.
--- Returns the moment, or '', a comma, and how many accounts were read.
-local due, now, most, accounts = KEYS[1], tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3]
+-- after that its own alert reports it. Reads only, so many accounts at a time that no other command waits long.
+-- KEYS: due set. ARGV: now, first and last place in the set, nearest moment so far ('' = none), prefix of account keys.
+-- Returns { the moment or '', how many accounts were read, 'over' where no other can be nearer, or '' }.
+local now, nearest, accounts = tonumber(ARGV[1]), tonumber(ARGV[4]), ARGV[5]
 
-local nearest
-local looked = 0
-local function found()
-  return (nearest and string.format('%d', nearest) or '') .. ',' .. looked
-end
-
-for from = 0, most - 1, 100 do
-  local some = redis.call('ZRANGE', due, from, from + 99, 'WITHSCORES')
-  for n = 1, #some, 2 do
-    -- A refresh is due before its token ends: an account that comes now is hardly nearer. Only one that is being refreshed, or waits
-    -- for its next attempt, may be, by no more than that takes.
-    if nearest and tonumber(some[n + 1]) >= nearest then return found() end
-    looked = looked + 1
-    local account = accounts .. some[n]
-    local at = numberIn(fieldsOf(account, 'expiresAt')[1]) or 0
-    -- Hardly any is nearer than what was found: only of those the state is read.
-    if at > 0 and (not nearest or at < nearest) then
-      local state = redis.call('HGET', account, 'state')
-      if state == 'active' or (state == 'failing' and at > now) then nearest = at end
-    end
+local looked, isOver = 0, false
+local some = redis.call('ZRANGE', KEYS[1], ARGV[2], ARGV[3], 'WITHSCORES')
+for n = 1, #some, 2 do
+  -- A refresh is due before its token ends: an account that comes now is hardly nearer. Only one that is being refreshed, or waits
+  -- for its next attempt, may be, by no more than that takes.
+  isOver = nearest and tonumber(some[n + 1]) >= nearest
+  if isOver then break end
+  looked = looked + 1
+  local account = accounts .. some[n]
+  local at = numberIn(fieldsOf(account, 'expiresAt')[1]) or 0
+  -- Hardly any is nearer than what was found: only of those the state is read.
+  if at > 0 and (not nearest or at < nearest) then
+    local state = redis.call('HGET', account, 'state')
+    if state == 'active' or (state == 'failing' and at > now) then nearest = at end
   end
-  if #some < 200 then break end
 end
-return found()
+return { nearest and string.format('%d', nearest) or '', looked, isOver and 'over' or '' }

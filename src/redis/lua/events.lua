@@ -1,16 +1,5 @@
 -- Events of accounts, and acknowledgements, on their way to receivers with `events`.
 
---!step readEvents
---!include redis-now
--- Waiting events of a partition, oldest first; or, where no receiver of the caller wants them, forgets the old ones: another
--- daemon's may, as while all are restarted with another config.
--- KEYS: any account of the partition. ARGV: 'account-events' | 'acknowledgements', most entries (0 = none), the first ('-' = the
---   oldest), how long unwanted ones are kept (ms). Returns { { id, fields }, ... }.
-local stream = string.match(KEYS[1], '^(.*}):account:') .. ':' .. ARGV[1]
-if ARGV[2] ~= '0' then return redis.call('XRANGE', stream, ARGV[3], '+', 'COUNT', ARGV[2]) end
-redis.call('XTRIM', stream, 'MINID', string.format('%.0f', redisNow() - ARGV[4]))
-return {}
-
 --!step planEvents
 --!include delivery-step
 -- Events of accounts go on their way, each behind the one before of its account. An id that is known is passed over, so that it can

@@ -2,30 +2,21 @@
 
 --!step readNews
 -- News that some receiver may not have been sent, the first due first. Reads only.
--- KEYS: any account of the partition. ARGV: most (0 = none, only when).
--- Returns { alert, its next check (ms; below 0 = it is new), its news or '', ... }, or { the earliest such moment of
---   old news or '', since when (ms) there is new news or '' }.
-local AT = string.match(KEYS[1], '^(.*}):account:')
-local NEWS, DUE = AT .. ':news', AT .. ':news-due'
-if ARGV[1] == '0' then
-  local due = redis.call('ZRANGEBYSCORE', DUE, '(0', '+inf', 'WITHSCORES', 'LIMIT', 0, 1)[2]
-  local new = redis.call('ZREVRANGEBYSCORE', DUE, 0, '-inf', 'WITHSCORES', 'LIMIT', 0, 1)[2]
-  return { due or '', new and string.sub(new, 2) or '' }
-end
-local found = redis.call('ZRANGE', DUE, 0, ARGV[1] - 1, 'WITHSCORES')
+-- KEYS: news, and when each is due. ARGV: most.
+-- Returns { alert, its next check (ms; below 0 = it is new), its news or '', ... }.
+local found = redis.call('ZRANGE', KEYS[2], 0, ARGV[1] - 1, 'WITHSCORES')
 local all = {}
 for n = 1, #found, 2 do
-  all[#all + 1], all[#all + 2], all[#all + 3] = found[n], found[n + 1], redis.call('HGET', NEWS, found[n]) or ''
+  all[#all + 1], all[#all + 2], all[#all + 3] = found[n], found[n + 1], redis.call('HGET', KEYS[1], found[n]) or ''
 end
 return all
 
 --!step settleNews
--- Writes the outcome of a run over alerts of a partition. News that came meanwhile stays due.
--- KEYS: any account of the partition. ARGV: of each: alert, place of its news as read, 'due' (it is checked again) | 'known' (every
+-- Writes the outcome of a run over alerts. News that came meanwhile stays due.
+-- KEYS: news, and when each is due. ARGV: of each: alert, place of its news as read, 'due' (it is checked again) | 'known' (every
 --   receiver knows all) | 'over' (and nothing more will come), when (ms) | number of its transition and who was sent it.
 -- Returns how many were as read.
-local AT = string.match(KEYS[1], '^(.*}):account:')
-local NEWS, DUE = AT .. ':news', AT .. ':news-due'
+local NEWS, DUE = KEYS[1], KEYS[2]
 local settled = 0
 for n = 1, #ARGV, 4 do
   local alert, place, is, value = unpack(ARGV, n, n + 3)
@@ -43,11 +34,10 @@ end
 return settled
 
 --!step recheck
--- Makes all that waits in a partition due now: what held it back may be gone.
--- KEYS: any account of the partition. ARGV: now.
-local DUE = string.match(KEYS[1], '^(.*}):account:') .. ':news-due'
-for _, alert in ipairs(redis.call('ZRANGEBYSCORE', DUE, '(0', '+inf')) do
-  redis.call('ZADD', DUE, 'XX', ARGV[1], alert)
+-- Makes all that waits due now: what held it back may be gone.
+-- KEYS: when each is due. ARGV: now.
+for _, alert in ipairs(redis.call('ZRANGEBYSCORE', KEYS[1], '(0', '+inf')) do
+  redis.call('ZADD', KEYS[1], 'XX', ARGV[1], alert)
 end
 return 0
 

@@ -6,7 +6,7 @@
 -- Commits polls in one step: the watch of each account, its next poll; and where there are any, records, history,
 -- states of alerts, alerts to send. The claim is compared with the one that the poll was made by: a poll that lost it
 -- changes nothing.
--- KEYS: accounts, those of a partition beside each other. ARGV, for each: two ends that its claim may have, next poll, when it counts
+-- KEYS: accounts. ARGV, for each: two ends that its claim may have, next poll, when it counts
 --   as read ('' = nothing was), its watch, `PollChanges` packed ('' = nothing of it), record for the history ('' = nothing changed),
 --   records behind the numbers ('' = as they are, 'longer' = but kept for longer, 'none').
 -- Returns for each 'committed' | 'gone' | 'lost' | 'stale' (an alert is not as it was read: it is due again at once) | error.
@@ -48,54 +48,39 @@ local function writeMore(hubId, more, record, samples, pollAt)
   return true, pollAt
 end
 
-local answers = {}
-
--- The polls of one partition: all claims are compared before anything is written.
-local function commit(first, last)
-  standAt(KEYS[first])
-  local hubIds = {}
-  for n = first, last do hubIds[#hubIds + 1] = string.match(KEYS[n], '%d+$') end
-  local claims = redis.call('ZMSCORE', dueKey('poll'), unpack(hubIds))
-  local set, due, fresh = {}, {}, {}
-  for n = first, last do
-    local hubId, claim = hubIds[n - first + 1], tonumber(claims[n - first + 1] or '')
-    local one, other, pollAt, freshAt, watch, more, record, samples = unpack(ARGV, (n - 1) * EACH + 1, n * EACH)
-    if not claim then answers[n] = 'gone'
-    elseif claim ~= tonumber(one) and claim ~= tonumber(other) then answers[n] = 'lost'
-    else
-      answers[n] = 'committed'
-      standAt(KEYS[n])
-      if more ~= '' then
-        local worked, isWritten, at = pcall(writeMore, hubId, cmsgpack.unpack(more), record, samples, pollAt)
-        if not worked then answers[n] = refusal(isWritten)
-        elseif not isWritten then
-          answers[n] = 'stale'
-          markWatch('s')
-          -- The due moment as before the claim.
-          due[#due + 1], due[#due + 2] = math.floor(claim) - CLAIM_MS, hubId
-        else pollAt = at end
-      end
-      if answers[n] == 'committed' then
-        set[#set + 1], set[#set + 2] = watchKey(), watch
-        due[#due + 1], due[#due + 2] = pollAt, hubId
-        if freshAt ~= '' then fresh[#fresh + 1], fresh[#fresh + 2] = freshAt, hubId end
-      end
+local answers, hubIds = {}, {}
+for n, key in ipairs(KEYS) do hubIds[n] = string.match(key, '%d+$') end
+-- All claims are compared before anything is written.
+local claims = redis.call('ZMSCORE', dueKey('poll'), unpack(hubIds, 1, #ARGV / EACH))
+local set, due, fresh = {}, {}, {}
+for n = 1, #ARGV / EACH do
+  local hubId, claim = hubIds[n], tonumber(claims[n] or '')
+  local one, other, pollAt, freshAt, watch, more, record, samples = unpack(ARGV, (n - 1) * EACH + 1, n * EACH)
+  if not claim then answers[n] = 'gone'
+  elseif claim ~= tonumber(one) and claim ~= tonumber(other) then answers[n] = 'lost'
+  else
+    answers[n] = 'committed'
+    standAt(KEYS[n])
+    if more ~= '' then
+      local worked, isWritten, at = pcall(writeMore, hubId, cmsgpack.unpack(more), record, samples, pollAt)
+      if not worked then answers[n] = refusal(isWritten)
+      elseif not isWritten then
+        answers[n] = 'stale'
+        markWatch('s')
+        -- The due moment as before the claim.
+        due[#due + 1], due[#due + 2] = math.floor(claim) - CLAIM_MS, hubId
+      else pollAt = at end
+    end
+    if answers[n] == 'committed' then
+      set[#set + 1], set[#set + 2] = watchKey(), watch
+      due[#due + 1], due[#due + 2] = pollAt, hubId
+      if freshAt ~= '' then fresh[#fresh + 1], fresh[#fresh + 2] = freshAt, hubId end
     end
   end
-  if #set > 0 then redis.call('MSET', unpack(set)) end
-  if #due > 0 then redis.call('ZADD', dueKey('poll'), unpack(due)) end
-  if #fresh > 0 then redis.call('ZADD', freshKey(), unpack(fresh)) end
 end
-
-local partitionIn = function(n) return KEYS[n] and string.match(KEYS[n], '^(.*}):account:') end
-local first = 1
-for n = 1, #ARGV / EACH do
-  if n == #ARGV / EACH or partitionIn(n + 1) ~= partitionIn(first) then
-    local worked, reason = pcall(commit, first, n)
-    if not worked then for failed = first, n do answers[failed] = refusal(reason) end end
-    first = n + 1
-  end
-end
+if #set > 0 then redis.call('MSET', unpack(set)) end
+if #due > 0 then redis.call('ZADD', dueKey('poll'), unpack(due)) end
+if #fresh > 0 then redis.call('ZADD', freshKey(), unpack(fresh)) end
 return answers
 
 --!step storeForecasts

@@ -2,9 +2,9 @@
 
 --!step searchAccounts
 --!include read-fields
--- One partition's part of a list of accounts: those that match, in order, from just after a place in it. Reads only, `most`
+-- Part of a list of accounts: those that match, in order, from just after a place in it. Reads only, `most`
 -- accounts at a time, so that no other command waits long for it: the caller goes on from where it stopped.
--- KEYS: a key of the partition, which declares the slot; the names of the others are made here as `keys.ts` makes them.
+-- KEYS: a key of ours; the names of the others are made here as `keys.ts` makes them.
 -- ARGV: what is wanted (JSON):
 --   part: 'scores' (those that a sorted set has, in its order) or 'ids' (those that it has not, by hubId; without `set`: all)
 --   set: which; reverse: the other way round
@@ -151,8 +151,8 @@ return { found, id, key }
 
 --!step readDomains
 --!include read-fields
--- Domains of a partition's accounts, some at a time. Reads only.
--- KEYS: a key of the partition, which declares the slot; the names of the others are made here as `keys.ts` makes them.
+-- Domains of accounts, some at a time. Reads only.
+-- KEYS: a key of ours; the names of the others are made here as `keys.ts` makes them.
 -- ARGV: hubId that came last ('-inf' = none), most accounts to read of one state, states of accounts.
 -- Returns { [hubId, domain, ...] as JSON, because thousands of texts take long to be read, hubId to go on from ('' = the end is reached) }.
 local AT = string.match(KEYS[1], '^(.*}):')
@@ -175,12 +175,3 @@ for _, id in ipairs(some) do
   end
 end
 return { #found == 0 and '[]' or cjson.encode(found), horizon and string.format('%.0f', horizon) or '' }
-
---!step countStates
--- How many accounts of one partition are in each state. Reads only: one call, where one for each state of 64 partitions were
--- a third of what `status` asked.
--- KEYS: a key of the partition. ARGV: the states. Returns a number for each.
-local AT = string.match(KEYS[1], '^(.*}):')
-local counts = {}
-for n, state in ipairs(ARGV) do counts[n] = redis.call('ZCARD', AT .. ':accounts:' .. state) end
-return counts

@@ -42,12 +42,6 @@ if redis.call('HGET', KEYS[1], ARGV[1]) ~= ARGV[2] then return 'stale' end
 redis.call('HSET', KEYS[1], ARGV[1], ARGV[3])
 return 'replaced'
 
---!step holdLock
--- KEYS: the lock. ARGV: its owner, for how long from now on (ms; 0: not any more). Returns 1 while it is still the owner's.
-if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
-redis.call('PEXPIRE', KEYS[1], ARGV[2])
-return 1
-
 --!step readTime
 --!include redis-now
 -- KEYS: any, for a Cluster: its node's clock counts. Returns what it shows, ms.

@@ -141,5 +141,6 @@ redis.call('INCR', domainsVersionKey())
 redis.call('ZREM', dueKey('refresh'), hubId)
 stopPolling(hubId)
 redis.call('ZREM', dueKey('uninstall'), hubId)
+redis.call('ZREM', dueKey('history'), hubId)
 redis.call('SREM', alertingKey(), hubId)
 return 'purged'

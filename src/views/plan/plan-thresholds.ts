@@ -1,5 +1,5 @@
 import type { AccountName } from '../../accounts/match-account.ts'
-import { inBatches, LIVE_STATES, liveHubIds } from '../../accounts/registry.ts'
+import { LIVE_STATES, liveHubIds } from '../../accounts/registry.ts'
 import { storedStates } from '../../alerts/open-alerts.ts'
 import { readForecasts, readReadings } from '../../limits/history/stored-readings.ts'
 import { type CurrentSeries, currentSeries } from '../account-view.ts'
@@ -35,7 +35,7 @@ export async function* planChanges(
   onLooked: (accounts: number) => void,
 ): AsyncGenerator<PlannedAccountShape, PlanSummary> {
   const plan = new Plan(request, deps.clock.now())
-  for await (const hubIds of inBatches(liveHubIds(deps), BATCH)) {
+  for await (const hubIds of liveHubIds(deps, BATCH)) {
     for (const read of await Promise.all(hubIds.map((hubId) => readStored(deps, hubId)))) {
       if (read === undefined) continue
       const account = plan.add(read)

@@ -192,7 +192,7 @@ export const fate = z
 
 export const TransitionShape = shape('Transition', 'One change of an alert, and the outcome.', {
   at: isoMoment('When it was committed.'),
-  transition: text('Partition and position in its log.').meta({ examples: ['17-1795687200000-0'] }),
+  transition: text('Its position in the log.').meta({ examples: ['1795687200000-0'] }),
   fate,
   why: outsideText('Why it ended, or is held back; absent where there is no reason.').exactOptional(),
   alert: AlertShape,

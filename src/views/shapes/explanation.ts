@@ -5,7 +5,7 @@ import { SeriesShape } from './series.ts'
 import { AccountNameShape, isoMoment, momentOrNull, outsideText, shape, text } from './words.ts'
 
 export const NotificationShape = shape('Notification', 'A transition with each attempt to deliver it.', {
-  transition: text('Partition and position in its log.'),
+  transition: text('Its position in the log.'),
   at: isoMoment('When it was committed.'),
   alert: AlertShape,
   fate,

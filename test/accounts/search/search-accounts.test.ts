@@ -203,10 +203,10 @@ describe('a list of accounts', () => {
     )
     const first = await search({ sort: 'poll', limit: 2 })
     // The last one shown is gone, one that was shown is polled and comes again later, a new one comes in before.
-    const { due, state } = keys.partition(keys.partitionOf(20))
+    const { due, state } = keys
     await redis.store.zrem(due.poll, 20)
     await redis.store.zrem(state.active, 20)
-    await redis.store.zadd(keys.partition(10).due.poll, NOW + 900, 10)
+    await redis.store.zadd(keys.due.poll, NOW + 900, 10)
     await seedListed(redis.store, keys, [at(15, NOW + 5)])
     const rest = await pagesOf((given) => search({ after: first.next, ...given }), { sort: 'poll', limit: 2 }, 'next')
     expect(rest.flat()).toEqual([30, 40, 50, 60, 10])
@@ -279,8 +279,8 @@ async function forget(keys: Keys, hubId: number): Promise<void> {
     'one',
   )
   const { account } = keys.account(hubId)
-  await redis.store.zrem(keys.partition(keys.partitionOf(hubId)).state.uninstalling, hubId)
-  await redis.store.zadd(keys.partition(keys.partitionOf(hubId)).state.uninstalled, hubId, hubId)
+  await redis.store.zrem(keys.state.uninstalling, hubId)
+  await redis.store.zadd(keys.state.uninstalled, hubId, hubId)
   await redis.store.hset(account, { state: 'uninstalled', purgeAt: NOW })
   const own = Object.values(keys.account(hubId))
   const is = await redis.store.purgeAccount(account, hubId, NOW, ...own)

@@ -21,9 +21,9 @@ export async function seedListed(store: Store, keys: Keys, accounts: readonly Li
     for (const account of accounts.slice(from, from + 5_000)) {
       const { hubId, hubDomain, state } = account
       const own = keys.account(hubId)
-      const { due, fresh, nearest, alerting, ...partition } = keys.partition(keys.partitionOf(hubId))
+      const { due, fresh, nearest, alerting, state: lists } = keys
       commands.hset(own.account, { state, hubDomain, connectedAt: 1, generation: 1 })
-      commands.zadd(partition.state[state], hubId, hubId)
+      commands.zadd(lists[state], hubId, hubId)
       if (account.refresh !== undefined) commands.zadd(due.refresh, account.refresh, hubId)
       if (account.poll !== undefined) commands.zadd(due.poll, account.poll, hubId)
       if (account.nearest !== undefined) commands.zadd(nearest, account.nearest, hubId)

@@ -14,7 +14,6 @@ import { anAlert } from '../an-alert.ts'
 const item = (alert: Alert, known: SendState = {}, settled = 0): Item => ({
   news: {
     alert: alert.id.replace(/-\d+$/, ''),
-    partition: 7,
     place: `${numberOf(alert)}-1`,
     settled,
     beganWithFirstReading: false,
@@ -79,8 +78,8 @@ test('what fires and what is over are two messages; one that is cut carries, and
   expect(firing).toMatchObject({ message: { type: 'alert.firing', data: { truncated: 2, alerts: [{}] } } })
   expect(carriedIds(firing?.carried ?? '')).toEqual(['f1-1', 'f2-1', 'f3-1'])
   expect(resolved).toMatchObject({ message: { type: 'alert.resolved', data: { alerts: [{ supersedes: ['o-1'] }] } } })
-  expect(resolved?.carried).toBe('o-1 7-2-1=o-2')
-  expect(refsIn(resolved?.carried ?? '')).toEqual(['7-2-1'])
+  expect(resolved?.carried).toBe('o-1 2-1=o-2')
+  expect(refsIn(resolved?.carried ?? '')).toEqual(['2-1'])
 })
 
 test.each<[string, Item, Alert['reason']]>([

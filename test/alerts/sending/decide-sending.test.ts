@@ -21,7 +21,6 @@ const SILENCED = { silences: [SILENCE], routes: [{ to: ['mail'] }], fleet: [] }
 function news(alert: Alert, more: Partial<AlertNews> = {}): AlertNews {
   return {
     alert: alert.id.replace(/-\d+$/, ''),
-    partition: 1,
     place: `${numberOf(alert)}-7`,
     settled: 0,
     beganWithFirstReading: false,

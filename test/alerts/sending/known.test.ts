@@ -12,7 +12,6 @@ const relay = (more: Parameters<typeof aRelay>[2] = {}) => aRelay(redis.store, r
 type Relay = ReturnType<typeof relay>
 
 const BOTH = { routes: [{ to: ['mail', 'hook'] }] }
-const PARTITION = 123 % 64
 const SETTLED_AFTER = 60_000
 
 /** As far as deliveries that wait. */
@@ -20,10 +19,10 @@ async function onTheWay(one: Relay, count = 1) {
   await one.pass(NOW, ...Array.from({ length: count }, () => ({ alert: anAlert() })))
 }
 
-/** Transitions of the partition that were committed, by their places. */
+/** Transitions that were committed, by their places. */
 async function refsOf({ keys }: Relay): Promise<string[]> {
-  const logged = await redis.store.xrange(keys.partition(PARTITION).log, '-', '+')
-  return logged.map(([id]) => `${PARTITION}-${id}`)
+  const logged = await redis.store.xrange(keys.transitions, '-', '+')
+  return logged.map(([id]) => id)
 }
 
 /** What became of each transition: of all, and of each receiver. */
@@ -153,67 +152,14 @@ describe('what becomes of an alert', () => {
   })
 })
 
-/** What the node of the deliveries has; returns how it forgets all that came since. */
-async function remembered(one: Relay): Promise<() => Promise<void>> {
-  const own = () => redis.store.keys(`${one.keys.prefix}:{delivery}:*`)
-  const kept = await Promise.all((await own()).map(async (key) => ({ key, value: await redis.store.dumpBuffer(key) })))
-  return async () => {
-    const now = await own()
-    if (now.length > 0) await redis.store.del(...now)
-    for (const { key, value } of kept) if (value !== null) await redis.store.restore(key, 0, value)
-  }
-}
-
-describe('what the node of the deliveries forgets', () => {
-  test.each(['when it waits', 'when it was sent'] as const)('%s is sent once more', async (when) => {
-    const one = relay(BOTH)
-    const [first, second] = [anAlert(), anAlert()]
-    await one.pass(NOW - INTERVAL, { alert: first })
-    const forget = await remembered(one)
-    await one.commit({ alert: second })
-    await one.look(NOW)
-    if (when === 'when it was sent') await one.look(NOW + WAIT)
-    await forget()
-    expect(await one.verify()).toMatchObject({ balanced: true })
-    await one.look(NOW + WAIT + SETTLED_AFTER)
-    await one.look(NOW + 2 * WAIT + SETTLED_AFTER)
-    expect((await one.told()).sort()).toEqual([first.id, first.id, second.id, second.id].sort())
-    await one.expectBalance({ waiting: 0 })
-  })
-
-  test('of an end is sent once more, also where it is about to be forgotten', async () => {
-    const one = relay()
-    const alert = anAlert({ id: 'aaaa-1' })
-    await one.pass(NOW, { alert })
-    const forget = await remembered(one)
-    await one.pass(NOW + INTERVAL, { alert: { ...alert, id: 'aaaa-2', status: 'resolved', reason: 'recovered' } })
-    await forget()
-    await one.look(NOW + INTERVAL + WAIT + SETTLED_AFTER)
-    await one.look(NOW + INTERVAL + 2 * WAIT + SETTLED_AFTER)
-    expect((await one.told()).sort()).toEqual(['aaaa-1', 'aaaa-2'])
-    await one.expectBalance({ waiting: 0 })
-  })
-
-  test('of a beginning that is over by then is sent as both', async () => {
-    const one = relay()
-    const alert = anAlert({ id: 'aaaa-1' })
-    const forget = await remembered(one)
-    await one.pass(NOW, { alert })
-    await forget()
-    await one.pass(NOW + WAIT, { alert: { ...alert, id: 'aaaa-2', status: 'resolved', reason: 'recovered' } })
-    const told = (await one.pending()).flatMap(({ message }) => message.data.alerts)
-    expect(told).toMatchObject([{ id: 'aaaa-2', supersedes: ['aaaa-1'] }])
-  })
-
-  test('later than that is said: it is open, and was sent', async () => {
-    const one = relay()
-    const alert = anAlert({ id: 'aaaa-1' })
-    await one.pass(NOW, { alert })
-    await one.look(NOW + WAIT + SETTLED_AFTER)
-    await one.expectBalance({ open: 1 })
-    await redis.store.hdel(one.keys.delivery.known('mail'), 'aaaa')
-    expect(await one.verify()).toMatchObject({ balanced: false, missing: [{ receiver: 'mail', alert: 'aaaa' }] })
-  })
+test('what a receiver should know, and does not, is said: it is open, and was sent', async () => {
+  const one = relay()
+  const alert = anAlert({ id: 'aaaa-1' })
+  await one.pass(NOW, { alert })
+  await one.look(NOW + WAIT + SETTLED_AFTER)
+  await one.expectBalance({ open: 1 })
+  await redis.store.hdel(one.keys.delivery.known('mail'), 'aaaa')
+  expect(await one.verify()).toMatchObject({ balanced: false, missing: [{ receiver: 'mail', alert: 'aaaa' }] })
 })
 
 test('an end that is on no way is said: it was sent as firing, and is not open', async () => {
@@ -333,27 +279,12 @@ test('ten thousand alerts of one moment are one message, and all of them are kno
   expect(idsOf(delivery?.message)).toHaveLength(200)
 })
 
-test('more than a log keeps of one partition is sent all the same, and the log keeps no more', async () => {
-  const one = relay()
-  for (let n = 0; n < 5; n++) await one.commit(...Array.from({ length: 500 }, () => ({ alert: anAlert() })))
-  let next: number | undefined = NOW
-  for (let looks = 0; next !== undefined && looks < 20; looks++) next = await one.look(next)
-  expect(next).toBeUndefined()
-  const messages = (await one.pending()).map(({ message }) => message.data)
-  const count = messages.reduce((sum, { alerts, truncated }) => sum + alerts.length + truncated, 0)
-  expect(count).toBe(2_500)
-  const logged = await redis.store.xlen(one.keys.partition(one.keys.partitionOf(anAlert().account?.hubId ?? 0)).log)
-  expect(logged).toBeGreaterThanOrEqual(1_000)
-  // Redis cuts off whole blocks of a hundred.
-  expect(logged).toBeLessThan(1_100)
-})
-
-describe('a node that took over for a partition, with writes lost and its clock behind', () => {
+describe('a node that took over, with writes lost and its clock behind', () => {
   test.each([true, false])(
     'has what it commits told after what was told; was that escalated: %s',
     async (escalated) => {
       const one = relay()
-      const { log, news, newsDue } = one.keys.partition(PARTITION)
+      const { transitions, news, newsDue } = one.keys
       const fired = anAlert({ id: 'aaaa-1' })
       await one.pass(NOW, { alert: fired })
       const stored = (await redis.store.hget(news, 'aaaa')) ?? ''
@@ -362,7 +293,7 @@ describe('a node that took over for a partition, with writes lost and its clock 
         await one.look(NOW + INTERVAL)
         await one.look(NOW + INTERVAL + WAIT)
       }
-      await redis.store.del(log, news, newsDue)
+      await redis.store.del(transitions, news, newsDue)
       await redis.store.hset(news, 'aaaa', stored)
       // The next poll finds that it is over, and commits that behind what is left of the alert.
       const alert = anAlert({ id: 'aaaa-2', status: 'resolved', reason: 'recovered' })
@@ -378,12 +309,12 @@ describe('a node that took over for a partition, with writes lost and its clock 
 
   test('gives out no place in the log again', async () => {
     const one = relay()
-    const { log, news, newsDue } = one.keys.partition(PARTITION)
+    const { transitions, news, newsDue } = one.keys
     const [old, lost, next] = [anAlert({ measuredAt: new Date(NOW - DAY).toISOString() }), anAlert(), anAlert()]
     const asBefore = async () => {
-      await redis.store.del(log, news, newsDue)
+      await redis.store.del(transitions, news, newsDue)
       // No clock is ahead of that: the next place follows from it.
-      await redis.store.xadd(log, '9999999999999-0', 'alert', JSON.stringify({ alert: old }))
+      await redis.store.xadd(transitions, '9999999999999-0', 'alert', JSON.stringify({ alert: old }))
     }
     await asBefore()
     await one.commit({ alert: lost })
@@ -405,7 +336,7 @@ test('a store that is overtaken while verify looks finds nothing wrong', async (
     isOver = true
     await one.commit({ alert: anAlert({ id: 'aaaa-2', status: 'resolved', reason: 'recovered' }) })
   }
-  const store = overtakenAt(redis.store, 'zrange', ends, one.keys.partition(63).newsDue)
+  const store = overtakenAt(redis.store, 'zrange', ends, one.keys.newsDue)
   expect(await one.verify(store)).toMatchObject({ balanced: true })
 })
 

@@ -15,7 +15,7 @@ async function openFleet() {
     await server.connectAccount({ hubId, hubDomain: `near-${n}.example.com` })
     const states = usage >= 800 ? { overall: openState(usage >= 950 ? 'critical' : 'warning', 'full', now) } : {}
     await server.poll(hubId, readings(now - n * 60_000, usage), states)
-    await steps.zadd(keys.partition(keys.partitionOf(hubId)).nearest, 200 - usage / 10, hubId)
+    await steps.zadd(keys.nearest, 200 - usage / 10, hubId)
   }
   const pages = await openBrowserPages({ url: server.server.url, token: ADMIN_TOKEN })
   onTestFinished(() => pages.close())

@@ -17,18 +17,17 @@ beforeAll(async () => {
   let alerts = 0
   for (let hubId = 1001; hubId <= 1025; hubId++) {
     await connectAccount({ hubId, hubDomain: `customer-${hubId}.example.com` })
-    const partition = keys.partition(keys.partitionOf(hubId))
     for (let type = 0; type < 4 && alerts < 87; type++, alerts++) {
       const said = { level: 'critical' as const, usage: 1_000 + type, limit: 1_000, at: clock.now() }
       const state = { ...openState(type === 3 ? 'warning' : 'critical', 'full', clock.now() - 60_000), said }
       await steps.hset(keys.account(hubId).alerts, `type/2-${type}`, encodeState(state))
     }
-    await steps.sadd(partition.alerting, hubId)
+    await steps.sadd(keys.alerting, hubId)
   }
   const lost = openState('critical', 'token', clock.now() - 1_000)
   await steps.hset(keys.account(DEAD).alerts, 'token', encodeState(lost))
   await steps.hset(keys.account(DEAD).account, { state: 'reauthorize' })
-  const { state } = keys.partition(keys.partitionOf(DEAD))
+  const { state } = keys
   await steps.zrem(state.active, DEAD)
   await steps.zadd(state.reauthorize, DEAD, DEAD)
   await deps.receiverStore.see(['ops-mail'], clock.now())

@@ -31,9 +31,9 @@ export async function makeBad(world: World): Promise<World> {
   }
   await fleetAlerts({ clock: openState('warning', 'fleet', clock.now() - 60_000) })
   await deps.receiverStore.see(['ops-hook', 'ops-mail'], clock.now())
-  await delivery(world, 'd-waits', 'ops-mail', 1, 'retry')
-  await delivery(world, 'd-dead', 'ops-hook', 1, 'dead')
-  await delivery(world, 'd-dead-2', 'ops-mail', 1, 'dead')
+  await delivery(world, 'd-waits', 'ops-mail', 'retry')
+  await delivery(world, 'd-dead', 'ops-hook', 'dead')
+  await delivery(world, 'd-dead-2', 'ops-mail', 'dead')
   await queues.refreshTokens.add('chunk', { hubIds: [1001, 1002] })
   return world
 }
@@ -43,7 +43,6 @@ async function delivery(
   { steps, keys, clock, deps }: World,
   id: string,
   receiver: string,
-  partition: number,
   outcome: 'retry' | 'dead',
 ): Promise<void> {
   const at = new Date(clock.now()).toISOString()
@@ -55,13 +54,13 @@ async function delivery(
     account: { hubId: 1001, hubDomain: 'acme.example.com' },
     series: { metric: 'customProperties.overall' },
   })
-  const place = await steps.xadd(keys.partition(partition).log, '*', 'alert', JSON.stringify({ alert }))
+  const place = await steps.xadd(keys.transitions, '*', 'alert', JSON.stringify({ alert }))
   const message = { type: 'alert.firing', timestamp: at, data: { groupKey: 'x', truncated: 0, alerts: [alert] } }
   await steps.hset(keys.delivery.delivery(id), {
     receiver,
     type: 'alert.firing',
     message: JSON.stringify(message),
-    transitions: `${partition}-${place}=${alert.id}`,
+    transitions: `${place}=${alert.id}`,
     createdAt: clock.now(),
     attempts: 0,
   })
@@ -184,7 +183,7 @@ export async function openWholeFleet(redis: TestRedis) {
   await makeBad(server)
   const now = clock.now()
   await steps.hset(keys.account(4711).alerts, 'overall', encodeState(openState('critical', 'sum', now - 86_400_000)))
-  await steps.sadd(keys.partition(keys.partitionOf(4711)).alerting, 4711)
+  await steps.sadd(keys.alerting, 4711)
   await connectAccount({ hubId: 4712, hubDomain: HOSTILE, user: HOSTILE, scopes: ['oauth', HOSTILE] })
   await poll(4712, readings(now, 960, { label: HOSTILE }), { overall: openState('critical', HOSTILE, now - MINUTE) })
   await foresee(steps, keys, 4712, { at: now, rising: { overall: { ...pace(3, -1, 5), leap: 2 } } })

@@ -111,7 +111,7 @@ describe('two daemons', () => {
     expect(standings.every(({ fleetTrouble }) => fleetTrouble)).toBe(true)
     expect(await outbox()).toMatchObject([{ kind: 'fleet', level: 'critical', reason: 'entered', status: 'firing' }])
     expect(Object.keys(await fleetAlerts())).toEqual(['provider'])
-    expect(await redis.store.smembers(keys.partition(0).alerting)).toEqual(['0'])
+    expect(await redis.store.smembers(keys.alerting)).toEqual(['0'])
     expect(woken).toBe(1)
     expect(JSON.stringify(await outbox())).toContain('The provider says transient')
     expect(logged.lines()).toContainEqual(expect.objectContaining({ level: 'error', code: 'endpoint.open' }))

@@ -1,13 +1,12 @@
 --!include redis-now
 --!include append-transitions
 --!include is-as-read
--- Shared by every step on an account. KEYS[1] is the account's own, and declares the slot; the names of its others and
--- of its partition's, all of that slot, are made here as `keys.ts` makes them. Each name is made where it is needed: a
--- step needs six of them, and making all was a tenth of it.
+-- Shared by every step on an account. KEYS[1] is the account's own; the names of all others are made here as `keys.ts` makes
+-- them. Each name is made where it is needed: a step needs six of them, and making all was a tenth of it.
 local AT, OF, ACCOUNT
--- Most entries of each partition's log of accounts. An entry takes some 30 bytes; all of a fleet of 100,000 that was
--- imported at once are in it.
-local MOST_ACCOUNT_EVENTS = 2000
+-- Most entries of the log of accounts. An entry takes some 30 bytes; all of a fleet of 100,000 that was imported at once are
+-- in it.
+local MOST_ACCOUNT_EVENTS = 100000
 
 -- All below is about this account. A call for many goes from one to the next with it.
 local function standAt(account)
@@ -23,6 +22,7 @@ local function samplesKey() return AT .. ':samples:' .. OF end
 local function historyKey() return AT .. ':history:' .. OF end
 local function forecastKey() return AT .. ':forecast:' .. OF end
 local function alertsKey() return AT .. ':alerts:' .. OF end
+local function transitionsKey() return AT .. ':transitions:' .. OF end
 
 local function dueKey(kind) return AT .. ':due:' .. kind end
 local function freshKey() return AT .. ':fresh' end
@@ -104,7 +104,12 @@ end
 local function setState(hubId, to)
   local from = redis.call('HGET', ACCOUNT, 'state')
   if from == to then return end
-  if from then redis.call('ZREM', inState(from), hubId) else redis.call('INCR', domainsVersionKey()) end
+  if from then redis.call('ZREM', inState(from), hubId)
+  else
+    redis.call('INCR', domainsVersionKey())
+    -- Each at a time of day of its own: the work on all of them is spread over it.
+    redis.call('ZADD', dueKey('history'), redisNow() + hubId % 86400 * 1000, hubId)
+  end
   redis.call('HSET', ACCOUNT, 'state', to)
   redis.call('ZADD', inState(to), hubId, hubId)
   if to == 'reauthorize' then noteEvent(hubId, 'reauthorize')
@@ -224,7 +229,7 @@ local function writeAlerts(hubId, writes)
     if change[3] == '' then redis.call('HDEL', alertsKey(), change[1])
     else redis.call('HSET', alertsKey(), change[1], change[3]) end
   end
-  appendTransitions(AT, writes.entries)
+  appendTransitions(AT, transitionsKey(), writes.entries)
   if #writes.changes > 0 then
     if redis.call('EXISTS', alertsKey()) == 1 then redis.call('SADD', alertingKey(), hubId)
     else redis.call('SREM', alertingKey(), hubId) end

@@ -1,6 +1,6 @@
--- Most transitions of each partition's log. One takes some 0.7 kB there: 45 MB for all 64 partitions, once they are
--- full.
-local MOST_LOGGED = 1000
+-- Most transitions of the log. One takes some 0.7 kB there: 35 MB once it is full.
+local MOST_LOGGED = 50000
+local MOST_OF_ACCOUNT = 200
 
 -- A place in the log that no entry had before. A node that took over, with writes lost and its clock behind, sees the
 -- same millisecond again: a hash of the entry is part of the place. Places of one millisecond add up, far below 2^53.
@@ -12,24 +12,27 @@ local function placeInLog(log, entry)
   return string.format('%.0f-%.0f', at, n)
 end
 
--- Appends transitions of alerts of one partition (`AT`: prefix of its keys), as `encodeEntry` makes them: each goes to
--- the log, and is the news of its alert in the place of the one before. News: place in the log, number of the
+-- Appends transitions of alerts (`AT`: prefix of all keys), as `encodeEntry` makes them: each goes to the log, and is the news
+-- of its alert in the place of the one before. News: place in the log, number of the
 -- transition up to which every receiver was sent all, those receivers ('-' = none), whether the alert began with a
 -- first reading, and the entry. Due at once: by minus the moment since which no daemon has read it.
-local function appendTransitions(AT, entries)
-  local log, news = AT .. ':log', AT .. ':news'
+-- `own`: key of the places of the account's own newest ones.
+local function appendTransitions(AT, own, entries)
+  local log, news = AT .. ':transitions', AT .. ':news'
   for _, encoded in ipairs(entries) do
     local id, entry = string.match(encoded, '^(%S+) (.*)$')
     local alert, number = string.match(id, '^(.*)%-(%d+)$')
     alert = alert or id
     local place = redis.call('XADD', log, 'MAXLEN', '~', MOST_LOGGED, placeInLog(log, entry), 'alert', entry)
+    redis.call('RPUSH', own, place)
+    redis.call('LTRIM', own, -MOST_OF_ACCOUNT, -1)
     local before = redis.call('HGET', news, alert)
     local settled, to, first = string.match(before or '', '^%S+ (%d+) (%S+) (%d) ')
     settled = settled or (number or 1) - 1
     first = first or (string.find(entry, '"firstReading":true', 1, true) and 1 or 0)
     redis.call('HSET', news, alert, table.concat({ place, settled, to or '-', first, entry }, ' '))
-    if tonumber(redis.call('ZSCORE', AT .. ':news-due', alert) or '0') >= 0 then
-      redis.call('ZADD', AT .. ':news-due', -redisNow(), alert)
+    if tonumber(redis.call('ZSCORE', AT .. ':due:alert', alert) or '0') >= 0 then
+      redis.call('ZADD', AT .. ':due:alert', -redisNow(), alert)
     end
   end
 end
