@@ -24,6 +24,9 @@ export class Intents {
   readonly #asked = new Map<string, number>()
   #steps = 0
 
+  /** How often each account was stored with a new grant. */
+  readonly installs = new Map<number, number>()
+
   of(hubId: number): Intent | undefined {
     return this.#last.get(hubId)?.is
   }
@@ -36,6 +39,12 @@ export class Intents {
     if (step === 'parkGrant' && !this.#kept.has(operation)) this.#kept.set(operation, at)
     const intent = INTENT_OF[step]?.[String(answer)]
     if (intent === undefined) return
+    // A grant may be stored again with newer tokens.
+    const install = `${operation} ${args[6]}`
+    if (STORES.has(String(answer)) && !this.#done.has(install)) {
+      this.#done.add(install)
+      this.installs.set(hubId, (this.installs.get(hubId) ?? 0) + 1)
+    }
     if (this.#done.has(operation)) return
     this.#done.add(operation)
     if (intent === 'connected' && this.byOtherLink.has(hubId)) return
@@ -52,6 +61,8 @@ export class Intents {
 
 /** A grant has a longer one. */
 const OPERATION = /^([\w-]{16}|[\w-]{22})$/
+
+const STORES = new Set(['connected', 'reconnected', 'imported', 'replaced'])
 
 /** An install that finds its account uninstalled was wished for all the same, if that was later. */
 const INTENT_OF: Record<string, Record<string, Intent>> = {

@@ -44,6 +44,8 @@ export async function judge({ scene, hubs, intents, storeAnswers }: Known, mix: 
     const isKept = intent === 'connected' && found === undefined && mix.alerts !== true
     const neglected = isKept ? await judgeCare(scene, hubId, mix) : undefined
     if (neglected !== undefined) violations.push({ what: neglected, hubId })
+    if ((await scene.stored.installs(hubId)) > (intents.installs.get(hubId) ?? 0))
+      violations.push({ what: 'one install is done twice', hubId })
     const strayed = await judgeAccess(scene, hubId)
     if (strayed !== undefined) violations.push({ what: strayed, hubId })
   }
@@ -100,7 +102,7 @@ function wasSeen(token: IssuedToken): boolean {
   return token.seenBy.some(({ isAlive, endedWell }) => isAlive || endedWell)
 }
 
-async function keptTokens({ stored, provider }: Scene, hubId: number): Promise<IssuedToken[]> {
+export async function keptTokens({ stored, provider }: Scene, hubId: number): Promise<IssuedToken[]> {
   const names = (await stored.refreshTokens(hubId)).map((sealed) => openRefreshToken(sealed, hubId, [OLD_KEY, NEW_KEY]))
   return names.flatMap((name) => provider.issued.get(name ?? '') ?? [])
 }

@@ -1,4 +1,6 @@
 import { randomInt } from 'node:crypto'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { EXPECTED_TO_FAIL, MIXES, type MixName } from './mixes.ts'
 import { startOwnRedis } from './own-redis.ts'
@@ -6,7 +8,7 @@ import { simulate } from './simulate.ts'
 
 /**
  * `npm run simulate -- [--minutes 30] [--seed N | random] [--mix NAME]... [--json]`: run after run, from that seed on; a seed without
- * minutes is run once, and shown. `--seeds 300 --until-found`: so many seeds, until one fails.
+ * minutes is run once, and shown. `--keep`: seeds that fail go to `corpus.json`. `--seeds 300 --until-found`: so many seeds, until one fails.
  */
 const { values } = parseArgs({
   options: {
@@ -14,6 +16,7 @@ const { values } = parseArgs({
     seed: { type: 'string' },
     seeds: { type: 'string' },
     mix: { type: 'string', multiple: true },
+    keep: { type: 'boolean', default: false },
     'until-found': { type: 'boolean', default: false },
     json: { type: 'boolean', default: false },
   },
@@ -26,10 +29,12 @@ const names = Object.keys(MIXES).filter(
 ) as MixName[]
 if (names.length === 0) throw new Error(`there is no mix ${values.mix}: ${Object.keys(MIXES).join(', ')}`)
 
+const CORPUS = join(import.meta.dirname, 'corpus.json')
 const redis = await startOwnRedis()
 const runs: Record<string, number> = {}
 const faults: Record<string, number> = {}
 const violations: Record<string, number[]> = {}
+const failed = new Map<MixName, Set<number>>()
 let foundFirst: { mix: string; seed: number; what: string } | undefined
 const begunAt = performance.now()
 
@@ -42,6 +47,7 @@ async function runOne(mix: MixName, seed: number, shows: boolean): Promise<void>
     const seeds = violations[`${mix}: ${what}`] ?? []
     if (seeds.length === 0) isNew = true
     foundFirst ??= { mix, seed, what }
+    failed.set(mix, (failed.get(mix) ?? new Set()).add(seed))
     violations[`${mix}: ${what}`] = [...seeds, seed]
   }
   if (!isNew) return
@@ -71,5 +77,11 @@ for (const [what, seeds] of Object.entries(violations)) {
 }
 say(`runs ${sum(runs)}, faults ${sum(faults)}, violations ${found}`)
 if (values.json) process.stdout.write(`${JSON.stringify({ runs: sum(runs), faults, violations, found: foundFirst })}\n`)
+if (values.keep) {
+  const corpus: Record<string, number[]> = JSON.parse(readFileSync(CORPUS, 'utf8'))
+  for (const [mix, seeds] of failed) corpus[mix] = [...new Set([...(corpus[mix] ?? []), ...seeds])]
+  const lines = Object.entries(corpus).map(([mix, seeds]) => `  "${mix}": [${seeds.join(', ')}]`)
+  writeFileSync(CORPUS, `{\n${lines.sort().join(',\n')}\n}\n`)
+}
 await redis.stop()
 process.exitCode = Object.keys(violations).length === 0 ? 0 : 1

@@ -82,6 +82,7 @@ const installing = [
   'uninstall',
   'refresh now',
 ] as const
+const undoing = ['connect', 'connect', 'uninstall', 'uninstall', 'refresh now', 'refresh now'] as const
 const rekeying = ['import', 'refresh now', 'refresh now', 'reload', 'reload', 'reload', 'rekey', 'rekey'] as const
 const wrongClocks = ['clock hours apart', 'clock hours apart', 'time jump', 'late', 'death'] as const
 
@@ -132,7 +133,7 @@ export const MIXES = {
     { connected: true, parks: true },
   ),
   // A step that was done is done once more, when others have done much since.
-  'steps again': accounts([...installing, 'run uninstall', 'uninstall', 'refresh now'], ['step again'], {
+  'steps again': accounts([...undoing, 'import', 'run uninstall'], ['step again'], {
     single: true,
     mostFaults: 6,
     mostActors: 16,

@@ -11,6 +11,8 @@ export type Rotation = 'same' | 'rotating' | 'overlapping'
 export interface IssuedToken {
   hubId: number
   is: 'alive' | 'consumed' | 'deleted' | 'replaced'
+  /** The number of the grant that it comes of. */
+  grant: number
   /** The processes that it was told to. */
   seenBy: Process[]
   /** The one that was redeemed for it. */
@@ -46,6 +48,7 @@ export class StandInProvider {
   readonly #codes = new Map<string, number>()
   readonly #access = new Map<string, number>()
   #count = 0
+  #grants = 0
 
   constructor(rotation: Rotation, namesOwner: boolean) {
     this.rotation = rotation
@@ -62,7 +65,7 @@ export class StandInProvider {
   /** A new grant takes the place of the account's older ones. */
   grant(hubId: number): string {
     for (const token of this.of(hubId)) if (token.is === 'alive') token.is = 'replaced'
-    return this.#issue({ hubId, is: 'alive', seenBy: [] })
+    return this.#issue({ hubId, is: 'alive', grant: ++this.#grants, seenBy: [] })
   }
 
   of(hubId: number): IssuedToken[] {
@@ -159,7 +162,7 @@ export class StandInProvider {
     if (this.rotation === 'rotating') token.is = 'consumed'
     // Redeemed again before its successor was used: that one is given out no more.
     for (const other of this.issued.values()) if (other.before === token && other.is === 'alive') other.is = 'replaced'
-    return this.#issue({ hubId: token.hubId, is: 'alive', seenBy: [], before: token })
+    return this.#issue({ hubId: token.hubId, is: 'alive', grant: token.grant, seenBy: [], before: token })
   }
 
   #issue(token: IssuedToken): string {

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { existsSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Store } from '../../src/redis/connect.ts'
@@ -6,7 +6,7 @@ import { createKeys } from '../../src/redis/keys.ts'
 import { type Daemon, KEEP_MS, type Scene, startDaemon } from './daemon.ts'
 import { FAULTS, HOURS_APART, type Outside } from './faults.ts'
 import { Intents } from './intents.ts'
-import { judge, judgeAlerts, judgeKeys, type StoreAnswers, type Violation } from './judge.ts'
+import { judge, judgeAlerts, judgeKeys, keptTokens, type StoreAnswers, type Violation } from './judge.ts'
 import type { Actor, Mix } from './mixes.ts'
 import { type Refusal, refuseWrites, setRedisClock, takeWrites } from './own-redis.ts'
 import { StandInProvider } from './provider.ts'
@@ -22,6 +22,8 @@ const ACTORS = 12
 /** The way of an alert is long. */
 const ACTORS_OF_ALERTS = 16
 const MOST_FAULTS = 4
+/** So many accounts that are refused are a trouble of all. */
+const LEAST_ALIKE = 3
 /** Of a daemon that is killed after so many. */
 const MOST_CALLS_OF_A_LIFE = 25
 /** Of a run that goes round in circles. */
@@ -63,7 +65,7 @@ export async function simulate(real: Store, mix: Mix, seed: number): Promise<Run
   } finally {
     await run.endRefusal()
     unseedCrypto()
-    rmSync(run.scene.folder, { recursive: true })
+    rmSync(run.scene.folder, { recursive: true, force: true })
   }
 }
 
@@ -77,6 +79,9 @@ class Simulation {
   /** When each account was polled, by the last poll that was committed, and those that were since. */
   readonly #polledAt = new Map<number, number>()
   readonly #polled = new Set<number>()
+  /** The grant that each account's refresh token comes of, and those whose token was written since, by which step. */
+  readonly #grants = new Map<number, number>()
+  readonly #written = new Map<number, string>()
   /** Receivers whose states were written since. */
   readonly #sentTo = new Set<string>()
   #isRekeyed = false
@@ -95,8 +100,9 @@ class Simulation {
 
   constructor(real: Store, mix: Mix, seed: number) {
     // An alert is known by the ms in which it opened: none opens twice in one.
-    const world = new World(seed, 1, async (redisNow) => {
-      if (this.#refusedFor === undefined) await setRedisClock(real, redisNow)
+    const world = new World(seed, 1, (redisNow) => {
+      // It is there before what is asked next, over the same connection.
+      if (this.#refusedFor === undefined) void setRedisClock(real, redisNow)
     })
     const { dice } = world
     this.#mix = mix
@@ -119,7 +125,7 @@ class Simulation {
       provider: new StandInProvider(rotation, namesOwner),
       receivers: new Map(['hook', 'pager'].map((name) => [name, new StandInReceiver(name)])),
       jobs: [],
-      folder: mkdtempSync(join(tmpdir(), 'plimsoll-run-')),
+      folder: join(tmpdir(), `plimsoll-run-${process.pid}`),
       watch: (done) => this.#watch(done),
     }
     const { provider, receivers } = this.scene
@@ -195,7 +201,9 @@ class Simulation {
       await this.#finish(world.settle())
     }
     const last = this.#start('last')
-    for (const { process } of this.#daemons) await this.#finish(last.storeSealed(process.machine))
+    for (const { machine } of this.#daemons.map((daemon) => daemon.process)) {
+      if (existsSync(join(this.scene.folder, machine))) await this.#finish(last.storeSealed(machine))
+    }
     if (this.#mix.alerts === true) return this.#tellAll(last)
     const until = world.now + KEEP_MS + 3_600_000
     for (let round = 0; round < MOST_ROUNDS; round++) {
@@ -291,6 +299,13 @@ class Simulation {
       this.#polledAt.set(hubId, at)
     }
     this.#polled.clear()
+    for (const [hubId, step] of this.#written) {
+      const grant = (await keptTokens(this.scene, hubId))[0]?.grant ?? 0
+      const isOlder = step === 'storeTokens' && grant < (this.#grants.get(hubId) ?? 0)
+      if (isOlder) this.troubles.push({ what: 'tokens of a former grant are stored', hubId })
+      this.#grants.set(hubId, grant)
+    }
+    this.#written.clear()
     for (const receiver of this.#sentTo) await this.#noteWithheld(receiver)
     this.#sentTo.clear()
   }
@@ -491,6 +506,7 @@ class Simulation {
     this.#behind = undefined
     await this.endRefusal()
     await restore(real, snapshot)
+    this.#grants.clear()
     world.noteFault('failover', 'the writes since are lost')
     for (const process of world.living) process.isCut = true
   }
@@ -526,7 +542,7 @@ class Simulation {
 
   /** All accounts are refused alike. */
   #noteEndpoint({ is, suspects }: { is: string; suspects: { refused: unknown[] } }): void {
-    const isTrouble = is === 'open' || suspects.refused.length >= this.hubs.length
+    const isTrouble = is === 'open' || suspects.refused.length >= Math.max(LEAST_ALIKE, this.hubs.length)
     this.#troubleSince = isTrouble ? (this.#troubleSince ?? this.scene.world.now) : undefined
   }
 
@@ -540,6 +556,7 @@ class Simulation {
   #watch({ process, step, hubId, args, answer }: DoneStep): void {
     if (step === 'recordSends' && answer !== 'lost') this.#sentTo.add(String(args[1]))
     if (step === 'commitPolls' && answer === 'committed') this.#polled.add(hubId)
+    if (step === 'connectAccount' || step === 'importAccount' || answer === 'stored') this.#written.set(hubId, step)
     if (step === 'changeEndpoint' && answer === null) this.#noteEndpoint(JSON.parse(String(args[3])).breaker)
     if (step === 'recordRefreshFailure' && answer === 'recorded' && args[4] === 'reauthorize') this.#judgeGivenUp(hubId)
     if (step === 'storeTokens') this.storeAnswers.set(hubId, String(answer))

@@ -14,6 +14,7 @@ export const NAMES = {
   watch: (hubId: number) => `{s}:watch:${hubId}`,
   due: (kind: 'refresh' | 'poll' | 'uninstall') => `{s}:due:${kind}`,
   transitions: '{s}:transitions',
+  accountLog: '{s}:account-log',
   newsDue: '{s}:due:alert',
   grantsDue: '{s}:due:grant',
   usedKeys: '{s}:vault:used-keys',
@@ -87,6 +88,12 @@ export class Stored {
     const entries = await this.redis.xrange(NAMES.transitions, '-', '+')
     const alerts = entries.map(([, [, text = '']]) => JSON.parse(text).alert)
     return alerts.filter(({ account }) => account?.hubId === hubId).map(({ id }) => id)
+  }
+
+  /** How often it was noted that the account came, or came back. */
+  async installs(hubId: number): Promise<number> {
+    const entries = await this.redis.xrange(NAMES.accountLog, '-', '+')
+    return entries.filter(([, [, of, , event]]) => of === String(hubId) && event !== 'uninstalled').length
   }
 
   /** By alert. */
