@@ -36,7 +36,7 @@ import type { Stored } from './stored.ts'
 import type { Process, World } from './world.ts'
 
 /** How long an uninstalled account is kept. */
-export const KEEP_MS = 2_400_000
+export const KEEP_MS = 600_000
 
 /** What all daemons of a run share. */
 export interface Scene {

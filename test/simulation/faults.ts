@@ -63,6 +63,7 @@ export const FAULTS: Record<Fault, (world: World, outside: Outside) => Promise<b
     const process = oneOf(world, ({ isCut, store }) => !isCut && store.length > 0)
     if (process === undefined) return false
     process.isCut = true
+    process.isCutForLong = world.dice.chance(0.3)
     world.noteFault('late', `${process.name} ${process.store.map(({ label }) => label).join(', ')}`)
     return true
   },
@@ -102,7 +103,7 @@ export const FAULTS: Record<Fault, (world: World, outside: Outside) => Promise<b
     setMood(world, outside, ['throttles', 'refuses the app', 'deletes nothing', 'well']),
   /** What the breaker and the pace of the token endpoint are for. */
   'provider refuses': async (world, outside) =>
-    setMood(world, outside, ['throttles', 'refuses the app', 'refuses tokens', 'well']),
+    setMood(world, outside, ['throttles', 'refuses the app', 'refuses tokens', 'refuses tokens', 'well']),
   'receiver mood': async (world, { receivers }) => {
     const receiver = world.dice.pick(receivers)
     receiver.mood = world.dice.pick(['away', 'busy', 'gone', 'well', 'well'] as const)

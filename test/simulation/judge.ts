@@ -1,6 +1,7 @@
 import type { Alert } from '../../src/alerts/alert.ts'
 import type { AlertConfig } from './alert-parts.ts'
 import type { Scene } from './daemon.ts'
+import type { Fault } from './faults.ts'
 import type { Intent, Intents } from './intents.ts'
 import type { Mix } from './mixes.ts'
 import type { IssuedToken } from './provider.ts'
@@ -17,6 +18,7 @@ export interface Violation {
   hubId: number
 }
 
+const ENDS_LEASES: ReadonlySet<Fault> = new Set(['clock of Redis', 'failover', 'time jump'])
 const LOST = 'a refresh token that a living process saw is lost'
 const DROPPED = 'an answer newer than what is stored is dropped'
 
@@ -31,6 +33,10 @@ interface Known {
 /** What must hold once all has come to its end, by the provider's own record. */
 export async function judge({ scene, hubs, intents, storeAnswers }: Known, mix: Mix): Promise<Violation[]> {
   const violations: Violation[] = []
+  // A lease ends by the clock of Redis, and may be lost with it.
+  const isLeased = !mix.faults.some((fault) => ENDS_LEASES.has(fault))
+  if (isLeased)
+    violations.push(...[...scene.provider.redeemedTwice].map((hubId) => ({ what: 'two refresh one account', hubId })))
   for (const hubId of hubs) {
     const alive = scene.provider.of(hubId).filter(({ is }) => is === 'alive')
     // An import that Redis refused may be all that there is: the token of its file took the place of those before.
@@ -46,8 +52,7 @@ export async function judge({ scene, hubs, intents, storeAnswers }: Known, mix: 
     if (neglected !== undefined) violations.push({ what: neglected, hubId })
     if ((await scene.stored.installs(hubId)) > (intents.installs.get(hubId) ?? 0))
       violations.push({ what: 'one install is done twice', hubId })
-    const strayed = await judgeAccess(scene, hubId)
-    if (strayed !== undefined) violations.push({ what: strayed, hubId })
+    violations.push(...(await judgeAccess(scene, hubId)))
   }
   return violations
 }
@@ -64,6 +69,8 @@ async function judgeAccount(scene: Scene, hubId: number, intent: Intent, isStran
     if (state !== null) return `an uninstalled account is never forgotten`
     return canBeKnown.length > 0 && !isStrange ? 'a refresh token is left alive after the uninstall' : undefined
   }
+  if (!isLive && state === null && scene.world.grantsGivenUp > 0)
+    return canBeKnown.length > 0 ? 'a grant that was given up stays alive' : undefined
   if (!isLive) return state === null ? 'a grant is stored nowhere' : 'a connected account is gone'
   if (alive.length === 0) {
     const isDeleted = provider.of(hubId).at(-1)?.is === 'deleted' && scene.world.grantsGivenUp === 0
@@ -88,13 +95,14 @@ async function judgeCare(scene: Scene, hubId: number, { faults }: Mix): Promise<
 }
 
 /** What is known with the access token is what the record has, and nothing gives one out that is over. */
-async function judgeAccess({ stored }: Scene, hubId: number): Promise<string | undefined> {
+export async function judgeAccess({ stored }: Scene, hubId: number): Promise<Violation[]> {
   const access = await stored.access(hubId)
-  if (access === undefined) return undefined
+  if (access === undefined) return []
   const state = await stored.field(hubId, 'state')
-  if (state === null || state === 'uninstalling' || state === 'uninstalled') return 'an access token is left behind'
+  if (state === null || state === 'uninstalling' || state === 'uninstalled')
+    return [{ what: 'an access token is left behind', hubId }]
   const isTrue = access.facts === (await stored.factsOfRecord(hubId))
-  return isTrue ? undefined : 'an access token is stored with what is not true of it'
+  return isTrue ? [] : [{ what: 'an access token is stored with what is not true of it', hubId }]
 }
 
 /** Of a token that only processes saw that were killed nobody can take care. */

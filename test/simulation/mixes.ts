@@ -111,12 +111,15 @@ export const MIXES = {
     connected: true,
     mostFaults: 12,
   }),
-  'token endpoint': accounts(['sweep', 'sweep', 'refresh now'], ['provider refuses', 'provider refuses', 'late'], {
-    connected: true,
-    many: true,
-    mostActors: 40,
-    mostFaults: 8,
-  }),
+  'token endpoint': accounts(
+    ['sweep', 'sweep', 'sweep', 'refresh now'],
+    ['provider refuses', 'provider refuses', 'late'],
+    {
+      connected: true,
+      many: true,
+      mostActors: 60,
+    },
+  ),
   'crossing installs': accounts(['connect', 'connect', 'refresh now', 'sweep'], ['late'], { crossing: true }),
   'refused writes': accounts([...everybody, 'connect', 'sweep grants'], ['writes refused', 'late', 'provider away'], {
     parks: true,

@@ -19,6 +19,12 @@ export interface IssuedToken {
   before?: IssuedToken
 }
 
+interface Redeeming {
+  name: string
+  process: Process
+  at: number
+}
+
 /** What the provider refuses for a while. */
 export type Mood = 'well' | 'throttles' | 'refuses the app' | 'refuses tokens' | 'deletes nothing'
 
@@ -43,6 +49,11 @@ export class StandInProvider {
   mood: Mood = 'well'
   /** Accounts with a grant whose answer came to a living process, and that were not uninstalled since. */
   readonly granted = new Map<number, Process>()
+  /** Accounts whose refresh tokens are refused, since their last refresh. */
+  readonly refusedFor = new Map<number, { since: number; last: number }>()
+  /** Accounts whose refresh token was sent by two at once. */
+  readonly redeemedTwice = new Set<number>()
+  readonly #redeeming = new Set<Redeeming>()
   /** Whether the answer to a code names the account: else it is asked for. */
   readonly #namesOwner: boolean
   readonly #codes = new Map<string, number>()
@@ -106,18 +117,21 @@ export class StandInProvider {
         this.granted.set(hubId, process)
         return answer
       },
-      refresh: async (refreshToken) =>
-        heard(
-          await ask(`redeem ${refreshToken.reveal()}`, () => {
-            const failure = this.#refusal()
-            if (failure !== undefined) return { ok: false as const, failure }
-            const next = this.mood === 'refuses tokens' ? undefined : this.#redeem(refreshToken.reveal())
-            if (next === undefined) return { ok: false as const, failure: rejected }
-            const { hubId } = this.issued.get(next) as IssuedToken
-            const { owner: _, ...value } = tell(hubId, next).value
-            return { ok: true as const, value }
-          }),
-        ),
+      refresh: async (refreshToken) => {
+        const end = this.#beginToRedeem(refreshToken.reveal(), world, process)
+        const answer = await ask(`redeem ${refreshToken.reveal()}`, () => {
+          const failure = this.#refusal()
+          if (failure !== undefined) return { ok: false as const, failure }
+          const next = this.mood === 'refuses tokens' ? undefined : this.#redeem(refreshToken.reveal())
+          if (next === undefined) return this.#refuse(refreshToken.reveal(), world.now, rejected)
+          const { hubId } = this.issued.get(next) as IssuedToken
+          this.refusedFor.delete(hubId)
+          const { owner: _, ...value } = tell(hubId, next).value
+          return { ok: true as const, value }
+        })
+        end()
+        return heard(answer)
+      },
       deleteRefreshToken: (refreshToken) =>
         ask(`delete ${refreshToken.reveal()}`, () => {
           if (this.mood === 'deletes nothing') return { ok: false as const, failure: AT_FAULT }
@@ -128,6 +142,7 @@ export class StandInProvider {
         }),
       metadata: (access) =>
         ask(`metadata ${access.reveal()}`, () => {
+          if (this.mood === 'throttles') return { ok: false as const, failure: THROTTLED }
           const hubId = this.#access.get(access.reveal()) ?? 0
           const value = { hubId, hubDomain: `${hubId}.example.com`, user: 'ada', scopes: ['oauth'] }
           return { ok: true as const, value: { ...value, lifeLeftMs: undefined } }
@@ -148,6 +163,22 @@ export class StandInProvider {
 
   /** What comes back of a call whose answer was lost on the way. */
   static readonly lost = { ok: false as const, failure: LOST }
+
+  #refuse<T>(name: string, now: number, failure: T) {
+    const hubId = this.issued.get(name)?.hubId ?? 0
+    const { since } = this.refusedFor.get(hubId) ?? { since: now }
+    this.refusedFor.set(hubId, { since, last: now })
+    return { ok: false as const, failure }
+  }
+
+  /** No two processes redeem one token; whoever took it a while ago may have it no more. */
+  #beginToRedeem(name: string, world: World, process: Process): () => void {
+    const isNow = (other: Redeeming) => other.name === name && other.process.isAlive && world.now - other.at < 1_000
+    if ([...this.#redeeming].some(isNow)) this.redeemedTwice.add(this.issued.get(name)?.hubId ?? 0)
+    const one = { name, process, at: world.now }
+    this.#redeeming.add(one)
+    return () => this.#redeeming.delete(one)
+  }
 
   #refusal() {
     if (this.mood === 'throttles') return THROTTLED

@@ -6,7 +6,7 @@ import { createKeys } from '../../src/redis/keys.ts'
 import { type Daemon, KEEP_MS, type Scene, startDaemon } from './daemon.ts'
 import { FAULTS, HOURS_APART, type Outside } from './faults.ts'
 import { Intents } from './intents.ts'
-import { judge, judgeAlerts, judgeKeys, keptTokens, type StoreAnswers, type Violation } from './judge.ts'
+import { judge, judgeAccess, judgeAlerts, judgeKeys, keptTokens, type StoreAnswers, type Violation } from './judge.ts'
 import type { Actor, Mix } from './mixes.ts'
 import { type Refusal, refuseWrites, setRedisClock, takeWrites } from './own-redis.ts'
 import { StandInProvider } from './provider.ts'
@@ -22,8 +22,12 @@ const ACTORS = 12
 /** The way of an alert is long. */
 const ACTORS_OF_ALERTS = 16
 const MOST_FAULTS = 4
+/** None is shorter. */
+const SHORTEST_CLAIM_MS = 1_000
 /** So many accounts that are refused are a trouble of all. */
 const LEAST_ALIKE = 3
+/** By then all daemons know it. */
+const CALLS_UNTIL_KNOWN = 300
 /** Of a daemon that is killed after so many. */
 const MOST_CALLS_OF_A_LIFE = 25
 /** Of a run that goes round in circles. */
@@ -56,6 +60,8 @@ export async function simulate(real: Store, mix: Mix, seed: number): Promise<Run
     const violations = await judge(run, mix)
     if (mix.alerts === true) violations.push(...(await judgeAlerts(run.scene, run.hubs, mix)))
     violations.push(...run.troubles)
+    for (const step of run.scene.world.answeredOtherwise)
+      violations.push({ what: `${step} answers otherwise when it runs again`, hubId: 0 })
     if (isStuck) violations.push({ what: 'something never comes to its end', hubId: 0 })
     return { violations, schedule: run.scene.world.schedule, faults: run.scene.world.faults }
   } catch (error) {
@@ -82,6 +88,7 @@ class Simulation {
   /** The grant that each account's refresh token comes of, and those whose token was written since, by which step. */
   readonly #grants = new Map<number, number>()
   readonly #written = new Map<number, string>()
+  readonly #claimedAt = new Map<number, number>()
   /** Receivers whose states were written since. */
   readonly #sentTo = new Set<string>()
   #isRekeyed = false
@@ -300,6 +307,7 @@ class Simulation {
     }
     this.#polled.clear()
     for (const [hubId, step] of this.#written) {
+      this.troubles.push(...(await judgeAccess(this.scene, hubId)))
       const grant = (await keptTokens(this.scene, hubId))[0]?.grant ?? 0
       const isOlder = step === 'storeTokens' && grant < (this.#grants.get(hubId) ?? 0)
       if (isOlder) this.troubles.push({ what: 'tokens of a former grant are stored', hubId })
@@ -507,6 +515,7 @@ class Simulation {
     await this.endRefusal()
     await restore(real, snapshot)
     this.#grants.clear()
+    this.#claimedAt.clear()
     world.noteFault('failover', 'the writes since are lost')
     for (const process of world.living) process.isCut = true
   }
@@ -540,23 +549,42 @@ class Simulation {
     await world.move(ms)
   }
 
+  /** What was claimed nobody else claims, until it is planned again; a claim that came late may be over by then. */
+  #noteClaims({ process, step, hubId, args, answer }: DoneStep): void {
+    const { now } = this.scene.world
+    if (step === 'zadd' || step === 'moveClaims') this.#claimedAt.clear()
+    if (step !== 'claimTokens') this.#claimedAt.delete(hubId)
+    else if (Math.abs(now + process.aheadMs - Number(args[1])) < SHORTEST_CLAIM_MS)
+      for (const claimed of (answer as unknown[]).map(Number)) {
+        const since = now - (this.#claimedAt.get(claimed) ?? 0)
+        // Time that was set back says nothing.
+        const isHeld = since >= 0 && since < SHORTEST_CLAIM_MS
+        if (isHeld && !this.#mix.faults.includes('clock far apart'))
+          this.troubles.push({ what: 'an account is claimed twice', hubId: claimed })
+        this.#claimedAt.set(claimed, now)
+      }
+  }
+
   /** All accounts are refused alike. */
   #noteEndpoint({ is, suspects }: { is: string; suspects: { refused: unknown[] } }): void {
     const isTrouble = is === 'open' || suspects.refused.length >= Math.max(LEAST_ALIKE, this.hubs.length)
-    this.#troubleSince = isTrouble ? (this.#troubleSince ?? this.scene.world.now) : undefined
+    this.#troubleSince = isTrouble ? (this.#troubleSince ?? this.scene.world.calls) : undefined
   }
 
   /** What is reported while the trouble begins may be of before. */
   #judgeGivenUp(hubId: number): void {
-    const since = this.#troubleSince
-    if (since === undefined || this.scene.world.now - since < 60_000) return
-    this.troubles.push({ what: 'an account is given up for the trouble of all', hubId })
+    const { world, provider } = this.scene
+    if (this.#troubleSince !== undefined && world.calls - this.#troubleSince > CALLS_UNTIL_KNOWN)
+      this.troubles.push({ what: 'an account is given up for the trouble of all', hubId })
+    const { since, last } = provider.refusedFor.get(hubId) ?? { since: 0, last: 0 }
+    if (last - since < 1_000) this.troubles.push({ what: 'an account is given up when it is refused once', hubId })
   }
 
   #watch({ process, step, hubId, args, answer }: DoneStep): void {
     if (step === 'recordSends' && answer !== 'lost') this.#sentTo.add(String(args[1]))
     if (step === 'commitPolls' && answer === 'committed') this.#polled.add(hubId)
-    if (step === 'connectAccount' || step === 'importAccount' || answer === 'stored') this.#written.set(hubId, step)
+    this.#noteClaims({ process, step, hubId, args, answer })
+    if (WRITES_TOKENS.has(String(answer))) this.#written.set(hubId, step)
     if (step === 'changeEndpoint' && answer === null) this.#noteEndpoint(JSON.parse(String(args[3])).breaker)
     if (step === 'recordRefreshFailure' && answer === 'recorded' && args[4] === 'reauthorize') this.#judgeGivenUp(hubId)
     if (step === 'storeTokens') this.storeAnswers.set(hubId, String(answer))
@@ -565,6 +593,8 @@ class Simulation {
   }
 }
 
+/** Answers of steps that write tokens, or take them away. */
+const WRITES_TOKENS = new Set(['connected', 'reconnected', 'imported', 'replaced', 'stored', 'begun', 'finished'])
 /** The only reasons for which somebody is not sent what was committed. */
 const SPARED = /^(ended before (silence|the quiet hours)|sent a short while ago)/
 const GRANTING: ReadonlySet<Actor> = new Set(['connect', 'connect by the other link', 'import'])

@@ -74,7 +74,7 @@ export class World {
   readonly callMs: number
   /** Hears of each moment before anything is done at it. */
   readonly #atMoment: (redisNow: number) => void
-  #calls = 0
+  calls = 0
   #told = 0
   readonly #cpuBefore = process.cpuUsage()
 
@@ -143,6 +143,9 @@ export class World {
     this.schedule.push(line)
   }
 
+  /** Steps that answered otherwise when they ran again. */
+  readonly answeredOtherwise = new Set<string>()
+
   /** Grants that the provider named no account of for an hour: they are deleted by the rule. */
   grantsGivenUp = 0
 
@@ -178,7 +181,7 @@ export class World {
   /** Does one of them, and lets whoever asked go on. */
   async perform(pending: { process: Process; from: Call[]; call: Call }): Promise<{ process: Process }> {
     const { process, from, call } = pending
-    if (++this.#calls > MOST_CALLS || (this.#calls % 100 === 0 && this.#cpuMs() > LONGEST_RUN_CPU_MS)) throw new Hangs()
+    if (++this.calls > MOST_CALLS || (this.calls % 100 === 0 && this.#cpuMs() > LONGEST_RUN_CPU_MS)) throw new Hangs()
     const isAgain = call.runs > 0
     this.now += this.callMs
     this.#passed += this.callMs
