@@ -191,11 +191,3 @@ export const MIXES = {
 } satisfies Record<string, Mix>
 
 export type MixName = keyof typeof MIXES
-
-/** These fail while stored moments go by the clocks of daemons: each seed of the last two, some of the others. */
-export const EXPECTED_TO_FAIL: ReadonlySet<string> = new Set<MixName>([
-  'clocks hours apart',
-  'alerts and clocks hours apart',
-  'clocks that stay apart',
-  'alerts and clocks that stay apart',
-])
