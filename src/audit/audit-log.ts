@@ -1,9 +1,10 @@
 import type { Store } from '../redis/connect.ts'
 import type { Keys } from '../redis/keys.ts'
+import { resultsOf } from '../redis/results-of.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/logger.ts'
 import { cleanText } from '../text/clean-text.ts'
-import { AUDIT_KEPT_MS, type AuditedDeed, auditedOf, LONGEST, PARTS } from './audited.ts'
+import { AUDIT_KEPT_MS, type AuditedDeed, auditedOf, LONGEST, MOST_ENTRIES } from './audited.ts'
 import { encodeDeed } from './stored-entry.ts'
 
 interface AuditDeps {
@@ -44,10 +45,10 @@ export class AuditLog {
     await this.#write(deed)
   }
 
-  /** Reads that programs repeat are written once a day for each of them and account; the log has each. */
+  /** What programs and strangers repeat is written once a day for each of them and account; the log has each. */
   async noteFirstOfDay(deed: AuditedDeed, facts: Facts = {}): Promise<void> {
     const now = this.#deps.clock.now()
-    const key = [deed.action, deed.who.name, deed.who.via, deed.hubId].join(' ')
+    const key = [deed.action, deed.who.name || deed.who.from, deed.who.via, deed.hubId].join(' ')
     const last = this.#handed.get(key)
     if (last !== undefined && Math.abs(now - last) < DAY_MS) return
     const [oldest] = this.#handed.keys()
@@ -59,19 +60,14 @@ export class AuditLog {
 
   async #write(deed: AuditedDeed): Promise<void> {
     const { store, keys, clock, log } = this.#deps
-    const { part } = auditedOf(deed.action)
-    const key = keys.audit(part)
-    const fields = encodeDeed(deed)
     try {
-      const answers = await store
+      const writing = store
         .multi()
-        .xadd(key, 'MAXLEN', PARTS[part], '*', ...fields)
-        .xtrim(key, 'MINID', clock.now() - AUDIT_KEPT_MS)
+        .xadd(keys.audit, 'MAXLEN', '~', MOST_ENTRIES, '*', 'deed', encodeDeed(deed))
+        .xtrim(keys.audit, 'MINID', Math.round(clock.now() - AUDIT_KEPT_MS))
         // A stream without new entries is not trimmed either.
-        .pexpire(key, AUDIT_KEPT_MS)
-        .exec()
-      const [error] = answers?.find(([failure]) => failure !== null) ?? []
-      if (error instanceof Error) throw error
+        .pexpire(keys.audit, AUDIT_KEPT_MS)
+      resultsOf(await writing.exec())
     } catch (error) {
       const { action, who, hubId, subject, detail } = deed
       const entry = { action, who: who.name, via: who.via, from: who.from, hubId, subject, detail }

@@ -66,8 +66,8 @@ function sharedKeys(tag: string) {
     forecastOutcomes: `${tag}:forecast-outcomes`,
     /** hash: name -> what is known of a named admin token, its hash among it */
     adminTokens: `${tag}:admin-tokens`,
-    /** stream, capped, expires: who did what in the last 90 days; a part of it */
-    audit: (part: string) => `${tag}:audit:${part}`,
+    /** stream, capped, expires: who did what in the last 90 days, one entry of JSON for each deed */
+    audit: `${tag}:audit`,
     /** string: the fingerprint of the config that a daemon started with last, or took over */
     configOfLast: `${tag}:config-of-last`,
     /** zset, expires: digest of a session that was signed out -> when it would have ended, ms */

@@ -117,12 +117,12 @@ describe('reading it', () => {
     }
     const most = '999999999999999-9999999999999999999'
     for (const [after, status] of [
-      [`${most}.changes`, 200],
-      ['1-0.refused', 200],
-      ['0-0.changes', 400],
-      [`${most}9.changes`, 400],
+      [most, 200],
+      ['1-0', 200],
+      ['0-0', 400],
+      [`${most}9`, 400],
       ['1-1.other', 400],
-      ['1-1.changes ', 400],
+      ['1-1 ', 400],
     ] as const) {
       expect((await world.get(`/audit?after=${encodeURIComponent(after)}`)).status, after).toBe(status)
     }
@@ -182,15 +182,13 @@ describe('signing in', () => {
     ])
   })
 
-  test('a flood of guesses is 60 entries a minute, which say how many more there were', async () => {
+  test('a flood of guesses from one address is one entry a day: it pushes out nothing that people did', async () => {
     const world = await openWith(0)
-    const guess = () => world.ask('GET', '/metrics', { authorization: 'Bearer x' })
-    for (let n = 0; n < 90; n++) await guess()
+    for (let n = 0; n < 90; n++) await world.ask('GET', '/metrics', { authorization: 'Bearer x' })
     world.clock.move(60_000)
-    await guess()
+    await world.ask('GET', '/metrics', { authorization: 'Bearer x' })
     const { json } = await world.get('/api/v1/audit?limit=500')
-    expect(json.items).toHaveLength(61)
-    expect(json.items[0].detail).toBe('wrong admin token; 30 more before')
+    expect(json.items).toMatchObject([{ action: 'sign-in.refused', detail: 'wrong admin token' }])
   })
 })
 

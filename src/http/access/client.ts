@@ -77,8 +77,8 @@ const LINES: Record<Refused, { code: LogCode; message: string; via: Via; wrong: 
   },
 }
 
-/** A line of the log, and an entry of the audit, for each wrong token or name, up to a quota a minute. */
-export function createNoteRefusal(clock: Clock, log: Logger, audit: Pick<AuditLog, 'note'>): NoteRefusal {
+/** A line of the log for each wrong token or name, up to a quota a minute; the audit has the first of a day from each address. */
+export function createNoteRefusal(clock: Clock, log: Logger, audit: Pick<AuditLog, 'noteFirstOfDay'>): NoteRefusal {
   const quotas = {
     'sign-in': new LineQuota(MOST_LINES),
     bearer: new LineQuota(MOST_LINES),
@@ -94,6 +94,6 @@ export function createNoteRefusal(clock: Clock, log: Logger, audit: Pick<AuditLo
     const more = unlogged === 0 ? '' : `; ${unlogged} more before`
     // The credential itself is not noted: it is a guess, or a secret of another service.
     const detail = `${why === undefined ? wrong : `${wrong}: ${why}`}${more}`
-    void audit.note({ action: 'sign-in.refused', who: { name: '', via, from: addressOf(request) }, detail })
+    void audit.noteFirstOfDay({ action: 'sign-in.refused', who: { name: '', via, from: addressOf(request) }, detail })
   }
 }
