@@ -21,6 +21,8 @@ import { needsAction } from './needs-action.ts'
 const REFRESH_SECONDS = 10
 /** Rows of lists that have a page of their own. */
 const FIRST = 3
+/** So that the page is short on a phone, too. */
+const MOST_UPCOMING = 2
 /** Transitions that are read of each part of the log: one poll may bring several of an account. */
 const NEWEST = 10
 
@@ -77,8 +79,7 @@ ${fleetFacts(status, now)}
 ${daemonPart(status, now)}
 <section><h2>Queues</h2>
 ${queueTable(status.queues, now)}</section>
-</div></details>
-</div>`
+</div></details></div>`
 }
 
 /** Steps that are left in an installation without accounts, instead of empty lists. */
@@ -147,7 +148,7 @@ function upcomingPart(upcoming: Upcoming, alerts: readonly OpenAlert[]): Html {
   const rows = [
     ...items.map((limit) => row(limit, formatDaysLeft(limit.daysLeft, limit))),
     ...full.items.map((limit) => row(limit, 'limit reached')),
-  ].slice(0, FIRST)
+  ].slice(0, MOST_UPCOMING)
   return html`${rows.length === 0 ? undefined : htmlTable('Upcoming limits', ['Account', 'Limit', 'Used', 'Days left'], rows)}
 <p class="soft">${full.accounts === 0 ? undefined : html`<a href="/accounts?sort=nearest">${fullText(full.accounts)}</a>. `}${items.length === 0 ? noneUpcomingText(upcoming) : undefined}</p>`
 }
@@ -171,7 +172,7 @@ function changedPart(newest: readonly Alert[], now: number): Html {
     const look = status === 'resolved' ? badge('good', name) : badge(level, `${name}: ${level}`)
     const more =
       others.length === 0 ? undefined : html` <span class="soft">and ${formatCount(others.length)} more</span>`
-    return html`<li class="${status === 'resolved' ? 'good' : level}"><span>${nameLink({ hubId, hubDomain: account?.hubDomain ?? '' })} ${look} ${alertText(alert as Alert)}${more}</span> ${when(measuredAt, now)}</li>`
+    return html`<li class="${status === 'resolved' ? 'good' : level}"><span>${nameLink({ hubId, hubDomain: account?.hubDomain ?? '' })} ${look} ${alertText(alert as Alert)}${more}, ${when(measuredAt, now)}</span></li>`
   })
   return html`<ul class="lines">${lines}</ul>`
 }
