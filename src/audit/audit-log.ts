@@ -45,7 +45,7 @@ export class AuditLog {
     await this.#write(deed)
   }
 
-  /** What programs and strangers repeat is written once a day for each of them and account; the log has each. */
+  /** Deeds that programs and strangers repeat are written once a day for each of them and account; the log has each. */
   async noteFirstOfDay(deed: AuditedDeed, facts: Facts = {}): Promise<void> {
     const now = this.#deps.clock.now()
     const key = [deed.action, deed.who.name || deed.who.from, deed.who.via, deed.hubId].join(' ')

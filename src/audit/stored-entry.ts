@@ -1,4 +1,3 @@
-import * as z from 'zod'
 import { cleanText } from '../text/clean-text.ts'
 import { AUDIT_ACTIONS, type AuditEntry, type AuditedDeed, LONGEST, VIAS } from './audited.ts'
 
@@ -27,20 +26,29 @@ function bounded(text: string, bytes: number): string {
   }
 }
 
-const line = (longest: number) => z.string().transform((text) => cleanText(text, longest))
-const Deed = z.object({
-  action: z.enum(AUDIT_ACTIONS),
-  who: z.object({ name: line(LONGEST.name), via: z.enum(VIAS), from: line(LONGEST.from).optional() }),
-  hubId: z.int().positive().optional(),
-  subject: line(LONGEST.subject).optional(),
-  detail: line(LONGEST.detail).optional(),
-})
-
 /** Undefined for what this version does not know, or another program wrote. */
 export function decodeAudited(id: string, [, json = '']: readonly string[]): AuditEntry | undefined {
+  const stored = read(json)
+  const who = stored.who as Partial<Record<string, unknown>> | undefined
+  const action = AUDIT_ACTIONS.find((one) => one === stored.action)
+  const via = VIAS.find((one) => one === who?.via)
+  if (action === undefined || via === undefined) return undefined
+  const line = (text: unknown, longest: number) => (typeof text === 'string' && cleanText(text, longest)) || undefined
+  return {
+    id,
+    at: Number.parseInt(id, 10),
+    action,
+    who: { name: line(who?.name, LONGEST.name) ?? '', via, from: line(who?.from, LONGEST.from) },
+    hubId: Number.isSafeInteger(stored.hubId) ? (stored.hubId as number) : undefined,
+    subject: line(stored.subject, LONGEST.subject),
+    detail: line(stored.detail, LONGEST.detail),
+  }
+}
+
+function read(json: string): Partial<Record<string, unknown>> {
   try {
-    return { id, at: Number.parseInt(id, 10), ...Deed.parse(JSON.parse(json)) }
+    return Object(JSON.parse(json))
   } catch {
-    return undefined
+    return {}
   }
 }

@@ -5,7 +5,7 @@ import { ask, connectAll, customProperties, eventually, hooksOf, hubIdsOf, mails
 import { startRedisCluster, type TestCluster } from '../support/redis-cluster.ts'
 import { allRefreshedSince, type Fleet, keyOf, openFleet, statesOf, whatProviderSaw } from './open-fleet.ts'
 
-/** A Redis Cluster of three masters, each with a replica; enough accounts that every partition, and so many slots, have some. */
+/** Accounts on a Redis Cluster of three masters, each with a replica: one master has all keys. */
 const ACCOUNTS = 150
 const LIFE_MS = 20_000
 
@@ -31,15 +31,15 @@ afterAll(async () => {
 
 const command = (...args: string[]) => plimsollHere([...args, '--config', config], fleet.folder)
 
-test('accounts lie on all three masters, are refreshed with rotating tokens, and none is late', async () => {
+test('accounts are refreshed with rotating tokens, and none is late: one master has all keys', async () => {
   const keys = await Promise.all(cluster.masters.map(({ admin }) => admin.dbsize()))
-  for (const count of keys) expect(count).toBeGreaterThan(ACCOUNTS / 2)
+  expect(keys.filter((count) => count > 0)).toHaveLength(1)
   await allRefreshedSince(fleet, hubIds, Date.now())
   expect(await statesOf(daemon.url)).toEqual({ active: ACCOUNTS })
   expect(await whatProviderSaw(fleet.sandbox)).toMatchObject({ refused: [], expired: 0 })
 })
 
-test('alerts of accounts on every master go out as mail and webhook, and the account of each shows its own', async () => {
+test('alerts go out as mail and webhook, and the account of each shows its own', async () => {
   const some = hubIds.slice(0, 12)
   for (const hubId of some) {
     await send(`${fleet.sandbox.url}/sandbox/accounts/${hubId}/custom-properties`, 'PUT', customProperties(960))
