@@ -61,7 +61,7 @@ test('every command that reads, and every page, is answered', async () => {
     ['accounts', 'list', '--json'],
     ['accounts', 'list', '--stale'],
     ['accounts', 'show', hubId],
-    ['accounts', 'history', '--from', '1h', '--csv'],
+    ['accounts', 'history', '--from', '1h', '--format', 'csv'],
     ['accounts', 'export', 'out.csv'],
     ['alerts', 'list', '--json'],
     ['alerts', 'log', '--since', '1h'],
