@@ -1,6 +1,6 @@
 import { afterEach, expect, test, vi } from 'vitest'
 import { startClock } from '../../jobs/clock.ts'
-import { systemClock } from '../../src/runtime/clock.ts'
+import { createClock } from '../../src/runtime/clock.ts'
 import { logLines } from '../support/log-lines.ts'
 
 const NEVER = '0 0 1 1 *'
@@ -17,7 +17,7 @@ function openClock(refreshTokens: string) {
   const tell = async (kind: string, at: number) => {
     if (kind === 'refresh-tokens') ticks.push(at)
   }
-  const clock = startClock({ handOn: tell }, { refreshTokens, pollLimits: NEVER }, systemClock, logLines().log)
+  const clock = startClock({ handOn: tell }, { refreshTokens, pollLimits: NEVER }, createClock(), logLines().log)
   return { ticks, clock }
 }
 
