@@ -190,7 +190,7 @@ test('the page of an install that Redis refuses says that it will be finished', 
   onTestFinished(() => refuse(false))
   const { status, headers, text } = await ask('GET', `/oauth/callback?code=code-1&state=${await beginInstall()}`)
   expect([status, headers['retry-after']]).toEqual([503, '30'])
-  expect(text).toContain('The install is finished as soon as it can')
+  expect(text).toContain('<h1>Almost connected</h1>')
   expect(logs.lines()).toContainEqual(expect.objectContaining({ level: 'error', code: 'install.unstored' }))
 })
 

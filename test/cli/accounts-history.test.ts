@@ -37,11 +37,11 @@ test('people get a table for each account, newest last', async () => {
   const lines = out.split('\n')
   expect(lines[0]).toBe('9  d9.example.com')
   expect(lines[1]).toMatch(/^AT +SERIES +USAGE +LIMIT +%$/)
-  const overall = lines.filter((line) => line.includes('  custom properties  '))
+  const overall = lines.filter((line) => line.includes('  Custom properties  '))
   expect(overall.map((line) => line.split(/ {2,}/))).toEqual([
-    ['2026-11-21 07:30 UTC', 'custom properties', '109', '1,000', '10.9'],
-    ['2026-11-21 07:36 UTC', 'custom properties', '209', '1,000', '20.9'],
-    ['2026-11-21 09:00 UTC', 'custom properties', '309', '1,000', '30.9'],
+    ['2026-11-21 07:30 UTC', 'Custom properties', '109', '1,000', '10.9'],
+    ['2026-11-21 07:36 UTC', 'Custom properties', '209', '1,000', '20.9'],
+    ['2026-11-21 09:00 UTC', 'Custom properties', '309', '1,000', '30.9'],
   ])
   expect(out).toContain('1000  d1000.example.com\nnothing was read in this time\n')
 })

@@ -104,7 +104,7 @@ describe('the exit code', () => {
       /^PLIMSOLL WARNING - 1 of 1 account: 1 series at warning, 0 critical, 0 accounts /,
     )
     expect(warning.out).toMatch(
-      /^warning +1 +acme\.example\.com +custom properties +850 +1,000 +85 .* from 80 % +\d+ s$/m,
+      /^warning +1 +acme\.example\.com +Custom properties +850 +1,000 +85 .* from 80 % +\d+ s$/m,
     )
 
     await put(ACME, customProperties(790))
@@ -133,7 +133,7 @@ describe('the exit code', () => {
         ' | accounts=2 critical=0 warning=1 unknown=0 series=6 without_limit=0 handled=1 reconnect=0',
     )
     expect(rest.out).not.toContain('globex')
-    expect((await check('--all')).out).toMatch(/^handled +2 +globex\.example\.com +custom properties +990 /m)
+    expect((await check('--all')).out).toMatch(/^handled +2 +globex\.example\.com +Custom properties +990 /m)
     const silence = ['--match', `account=${ACME}`, '--for', '1h', '--comment', 'moves']
     const silenced = await command('alerts', 'silence', ...silence)
     expect(firstLine(await check())).toMatch(
@@ -252,7 +252,7 @@ describe('for programs', () => {
       code: 0,
       out: expect.stringMatching(/^PLIMSOLL OK .* without_limit=1 handled=0 reconnect=0$/m),
     })
-    expect(ran.out).toMatch(/^unknown +1 +acme\.example\.com +custom properties +100 +customProperties/m)
+    expect(ran.out).toMatch(/^unknown +1 +acme\.example\.com +Custom properties +100 +customProperties/m)
   })
 })
 

@@ -78,7 +78,7 @@ test.each([11, 47])(
       expect(Math.floor(forecast.earliest)).toBeLessThanOrEqual(truth)
       expect(Math.ceil(forecast.latest ?? 9_999)).toBeGreaterThanOrEqual(truth)
       if (told === clock.now())
-        expect((await show()).out).toMatch(/custom properties +5\d\d +1,000 +5\d(\.\d)? +\d\d days \(\d+ or more\)/)
+        expect((await show()).out).toMatch(/Custom properties +5\d\d +1,000 +5\d(\.\d)? +\d\d days \(\d+ or more\)/)
     }
     expect(told - begun).toBeGreaterThan(0)
     expect(told - begun).toBeLessThanOrEqual(3 * DAY)

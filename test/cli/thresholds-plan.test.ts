@@ -80,7 +80,7 @@ test('who changes level now is summarised and listed, worst first', async () => 
     ].join('\n'),
   )
   expect(out).toMatch(
-    /^warning +ok +3 +d3\.example\.com +custom properties +760 of 1,000 +76 +customProperties\.overall: from 75 %$/m,
+    /^warning +ok +3 +d3\.example\.com +Custom properties +760 of 1,000 +76 +customProperties\.overall: from 75 %$/m,
   )
 })
 

@@ -34,7 +34,7 @@ describe('a link to acknowledge', () => {
     const { ask, link } = await withAlert()
     const { status, headers, text } = await ask('GET', link)
     expect(status).toBe(200)
-    for (const said of ['one.example.com (1)', 'warning', 'custom properties', '850 of 1,000', 'the rule']) {
+    for (const said of ['one.example.com (1)', 'warning', 'Custom properties', '850 of 1,000', 'the rule']) {
       expect(text).toContain(said)
     }
     expect(text.match(/<button/g)).toHaveLength(1)

@@ -578,7 +578,7 @@ test('an alert about the whole fleet is shown first, and links to no account', a
   for (const path of ['/', '/alerts', '/alerts?level=critical']) {
     const { text } = await get(path)
     expect(text).toMatch(/All accounts.*Tokens can&#39;t be refreshed.*example\.com/s)
-    expect(text).toContain('machine&#39;s clock')
+    expect(text).toContain('The clock of Redis is wrong')
     expect(text).not.toMatch(/accounts\/0["/]/)
   }
 })
