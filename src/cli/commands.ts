@@ -1,6 +1,7 @@
 import { type Argument, Option } from 'commander'
 import type { CommandField, RemoteCommand } from '../operations/describe-commands.ts'
 import { argument, type CommandSpec, option, parseCount, parseLength, parseRoles, parseRows } from './arguments.ts'
+import { NAMES, QUESTIONS, usageOf } from './init-questions.ts'
 import type { Io } from './io.ts'
 import { readRemoteCommands } from './remote-commands.ts'
 
@@ -9,20 +10,14 @@ const LOCAL_COMMANDS: Readonly<Record<string, CommandSpec>> = {
   init: {
     is: 'write a first config file; on a terminal it asks for what is not given',
     options: [
-      option('--client-id <id>', 'client ID of your app'),
-      option('--client-secret <source>', 'its client secret: file:PATH or env:NAME'),
-      option('--public-url <url>', 'address of this server in browsers'),
-      option('--app-name <name>', 'name of your app, for the pages and mails that customers see'),
-      option('--smtp <source>', 'mail server: file:PATH, env:NAME, or an address without a password'),
-      option('--mail-to <addresses>', 'who gets alerts by mail, with commas between them'),
-      option('--slack <source>', 'incoming webhook of Slack: file:PATH or env:NAME'),
-      option('--webhook <url>', 'address that alerts are posted to, as JSON'),
+      ...NAMES.map((name) => option(usageOf(name), QUESTIONS[name].text)),
       option('--force', 'overwrite the file'),
     ],
     json: false,
     examples: [
       '--client-id my-app --client-secret file:secret.txt --public-url https://plimsoll.example.com --webhook https://hooks.example.com/plimsoll -c first.yaml',
     ],
+    notes: '\nA source is file:PATH, or env:NAME for an environment variable.',
     run: async () => (await import('./init.ts')).init,
   },
   start: {

@@ -1,55 +1,42 @@
 import { randomBytes } from 'node:crypto'
-import { mkdirSync } from 'node:fs'
-import { dirname, relative, resolve } from 'node:path'
+import { mkdirSync, readFileSync } from 'node:fs'
+import { dirname, join, relative, resolve } from 'node:path'
 import { Readable } from 'node:stream'
 import type { Command } from 'commander'
 import { yamlOf } from '../../config/schema/print.ts'
 import { checkFile } from './config.ts'
+import { flagOf, isSecret, NAMES, type Name, QUESTIONS } from './init-questions.ts'
+import { load } from './installation.ts'
 import { CommandError, type Io } from './io.ts'
 import { refuseToOverwrite, replaceFile } from './save-file.ts'
 import { say } from './say.ts'
 import { typedLines } from './typed-lines.ts'
 
-/** Questions in the order in which they are asked; each has a flag of its name. */
-const QUESTIONS = {
-  clientId: 'Client ID of your app',
-  clientSecret: 'Client secret of your app',
-  publicUrl: 'Address of this server in browsers, like https://plimsoll.example.com',
-  appName: 'Name of your app, for customers',
-  smtp: 'Mail server for alerts, like smtps://user:password@mail.example.com:465',
-  mailTo: 'Mail addresses that get alerts, with commas between them',
-  slack: 'Slack webhook for alerts, like https://hooks.slack.com/services/...',
-  webhook: 'Webhook of your own for alerts, as JSON',
-}
-type Name = keyof typeof QUESTIONS
 type Answers = Partial<Record<Name, string>>
+type InitOptions = Answers & { config: string; force?: boolean }
 
-const NAMES = Object.keys(QUESTIONS) as Name[]
-const SECRETS: readonly Name[] = ['clientSecret', 'smtp', 'slack']
+const ONE_NEEDED = 'Alerts need a mail server, Slack or your own webhook: one is enough.'
 
 /** One receiver at least; a mail server needs recipients, and recipients a mail server. */
-function isRequired(name: Name, { smtp, mailTo, slack }: Answers): boolean {
-  if (name === 'smtp') return mailTo !== undefined
+function isRequired(name: Name, { smtp, mailTo, mailFrom, slack }: Answers): boolean {
+  if (name === 'smtp') return (mailTo ?? mailFrom) !== undefined
   if (name === 'mailTo') return smtp !== undefined
   if (name === 'webhook') return smtp === undefined && slack === undefined
   return name === 'clientId' || name === 'clientSecret' || name === 'publicUrl'
 }
 
-interface InitOptions extends Answers {
-  config: string
-  force?: boolean
+function defaultOf(name: Name, { publicUrl = '' }: Answers): string | undefined {
+  if (name === 'scopes') return 'oauth, crm.objects.contacts.read'
+  const hostname = URL.parse(publicUrl)?.hostname ?? ''
+  return name === 'mailFrom' ? `plimsoll@${/[a-z]/i.test(hostname) ? hostname : 'localhost'}` : undefined
 }
 
 /** `plimsoll init`: writes a config, then reports what `config check` finds in it. */
 export async function init(io: Io, { config: file, force, ...given }: InitOptions, command: Command): Promise<void> {
-  const flagOf = (name: Name) => command.options.find((one) => one.attributeName() === name)?.long
-  const exposed = SECRETS.find((name) => isExposed(given[name]))
-  if (exposed !== undefined) {
-    return command.error(
-      `error: all users of this machine can see a secret in an argument: give ${flagOf(exposed)} file:PATH or env:NAME`,
-    )
-  }
-  refuseToOverwrite(io, file, force)
+  const exposed = NAMES.find((name) => isSecret(name) && given[name]?.match(HARMLESS) === null)
+  if (exposed !== undefined)
+    command.error(`error: others can see a secret in an argument: give ${flagOf(exposed)} file:PATH or env:NAME`)
+  refuseToOverwrite(io, file, force, 'name another one with --config')
   const answers = io.inIsTerminal ? await ask(io, file, given) : given
   const missing = NAMES.filter((name) => isRequired(name, answers) && answers[name] === undefined)
   if (missing.length > 0) {
@@ -57,74 +44,91 @@ export async function init(io: Io, { config: file, force, ...given }: InitOption
     return command.error(`error: missing: ${missing.map(flagOf).join(', ')}${either}`)
   }
   const path = resolve(io.cwd, file)
-  const settings = settingsOf(answers, (named) => relative(dirname(path), resolve(io.cwd, named)))
+  const settings = settingsOf(io, file, answers)
   const text = `# Made by plimsoll init. config/example.yaml has all settings with their defaults.\n${yamlOf(settings)}`
   mkdirSync(dirname(path), { recursive: true })
   await replaceFile(io, { file: path, name: file }, Readable.from([Buffer.from(text)]))
   say(io, `wrote ${file}; no other user can read it`)
   await checkFile(io, file, { config: file })
+  const url = answers.publicUrl?.replace(/\/+$/, '')
+  const data = join(dirname(file), '.plimsoll')
   say(
     io,
     'Next:',
-    `- In your app's settings at HubSpot, add the redirect URL ${answers.publicUrl?.replace(/\/+$/, '')}/oauth/callback`,
-    `- Start the daemon: plimsoll start --config ${file}`,
-    `- In another terminal, check all parts: plimsoll doctor --config ${file}`,
-    `- Send a test message: plimsoll alerts test ${Object.keys(settings.receivers)[0]} --config ${file}`,
+    `- In your app's settings at HubSpot, add the redirect URL ${url}/oauth/callback`,
+    `- If ${url} is not this machine, put a proxy with TLS in front of the daemon: config/deploy/nginx.conf`,
+    `- Start the daemon: plimsoll start --config ${file}. Then back up ${data}/keys: without this key all tokens are lost`,
+    `- In another terminal: plimsoll doctor --config ${file}, then plimsoll alerts test ${settings.routes[0]?.to[0]} --config ${file}`,
+    `- Sign in at ${url} with the token in ${data}/admin-token. Customers connect at ${url}/install`,
   )
 }
 
 const SOURCE = /^(file|env):(.+)$/
 
-/** An argument is in the list of processes, and in the history of a shell. */
-function isExposed(secret: string | undefined): boolean {
-  if (secret === undefined || SOURCE.test(secret)) return false
-  return !secret.startsWith('smtp') || URL.parse(secret)?.password !== ''
-}
+/** An argument is in the list of processes, and in the history of a shell: these forms have no secret. */
+const HARMLESS = /^((file|env):.|smtps?:\/\/([^:@]+@)?[^@]+$)/
 
 async function ask(io: Io, file: string, given: Answers): Promise<Answers> {
   const answers = { ...given }
   const nextLine = typedLines(io)
+  const screen = { out: io.err, isTerminal: io.errIsTerminal, columns: io.errColumns }
   say(
-    { out: io.err, isTerminal: io.errIsTerminal, columns: io.errColumns },
+    screen,
     `This command writes ${file}. It asks for:`,
-    ...NAMES.flatMap((name) => (given[name] === undefined ? [`- ${QUESTIONS[name]}`] : [])),
+    ...NAMES.flatMap((name) => (given[name] === undefined ? [`- ${QUESTIONS[name].text}`] : [])),
+    ONE_NEEDED,
     'A secret is hidden while you type. file:PATH or env:NAME in its place names a file or an environment variable.',
-    'Enter skips an optional question. Ctrl-C ends the command, and nothing is written.\n',
+    'Enter accepts the value in brackets, or skips an optional question. Ctrl-C ends the command, and nothing is written.\n',
   )
   for (const name of NAMES) {
+    if (name.startsWith('mail') && answers.smtp === undefined) continue
     while (answers[name] === undefined) {
-      const needed = isRequired(name, answers)
-      if (name === 'mailTo' && !needed) break
-      const isSecret = SECRETS.includes(name)
-      io.err(`${QUESTIONS[name]}${isSecret ? ' (hidden)' : ''}${needed ? '' : ' (optional)'}: `)
-      io.hideTyping(isSecret)
+      const usual = defaultOf(name, answers)
+      const isOptional = usual === undefined && !isRequired(name, answers)
+      const note = usual === undefined ? '' : ` [${usual}]`
+      io.err(`${QUESTIONS[name].text}${note}${isSecret(name) ? ' (hidden)' : ''}${isOptional ? ' (optional)' : ''}: `)
+      io.hideTyping(isSecret(name))
       const line = await nextLine()
       io.hideTyping(false)
       // The end of a hidden line is hidden, too.
-      if (isSecret || io.stop.aborted) io.err('\n')
+      if (isSecret(name) || io.stop.aborted) io.err('\n')
       if (io.stop.aborted) throw new CommandError('stopped, nothing was written')
       if (line === undefined) return answers
-      if (line !== '') answers[name] = line
-      else if (!needed) break
+      if (line === '' && isOptional) break
+      const answer = line === '' ? (usual ?? '') : line
+      const fault = faultOf(io, file, name, { ...answers, [name]: answer })
+      if (fault === undefined) answers[name] = answer
+      else say(screen, answer === '' ? 'Required.' : `Not accepted: ${fault}`)
     }
   }
   return answers
 }
 
-function settingsOf(answers: Answers, fileAt: (named: string) => string) {
+/** The problem of one answer by the config's own check, while others are not given yet. */
+function faultOf(io: Io, file: string, name: Name, answers: Answers): string | undefined {
+  const text = yamlOf(settingsOf(io, file, answers))
+  const result = load(io, file, (path) => (path === resolve(io.cwd, file) ? text : readFileSync(path, 'utf8')))
+  return result.ok ? undefined : result.problems.find(({ path }) => path.startsWith(QUESTIONS[name].at))?.message
+}
+
+function settingsOf({ cwd }: Io, file: string, answers: Answers) {
   const { clientId, clientSecret, publicUrl = '', appName, smtp, mailTo, slack, webhook } = answers
-  const { protocol, port, hostname = '' } = URL.parse(publicUrl) ?? {}
-  const setting = (name: string, secret = '') => secretSetting(name, secret, fileAt)
-  const from = `plimsoll@${/[a-z]/i.test(hostname) ? hostname : 'localhost'}`
+  const { protocol, port } = URL.parse(publicUrl) ?? {}
+  const setting = (name: string, secret = '') => {
+    const [, source, named = ''] = SOURCE.exec(secret) ?? []
+    if (source === 'file') return { [`${name}File`]: relative(dirname(resolve(cwd, file)), resolve(cwd, named)) }
+    return { [name]: source === 'env' ? `\${${named}}` : secret.replaceAll('${', () => '$${') }
+  }
+  const answerTo = (name: Name) => answers[name] ?? defaultOf(name, answers)
   const to = mailTo?.split(',').map((address) => address.trim())
   const secrets = [randomBytes(32).toString('base64')]
   const receivers = {
-    ...(smtp && { mail: { type: 'email', ...setting('smtp', smtp), from, to } }),
+    ...(smtp && { mail: { type: 'email', ...setting('smtp', smtp), from: answerTo('mailFrom'), to } }),
     ...(slack && { slack: { type: 'slack', ...setting('url', slack) } }),
     ...(webhook && { hook: { type: 'webhook', url: webhook, secrets } }),
   }
   return {
-    provider: { clientId, ...setting('clientSecret', clientSecret), scopes: ['oauth', 'crm.objects.contacts.read'] },
+    provider: { clientId, ...setting('clientSecret', clientSecret), scopes: answerTo('scopes')?.split(/[\s,]+/) },
     limits: { associations: 'auto' },
     http: {
       publicUrl,
@@ -135,10 +139,4 @@ function settingsOf(answers: Answers, fileAt: (named: string) => string) {
     receivers,
     routes: [{ to: Object.keys(receivers) }],
   }
-}
-
-function secretSetting(name: string, secret: string, fileAt: (named: string) => string): Record<string, string> {
-  const [, source, named = ''] = SOURCE.exec(secret) ?? []
-  if (source === 'file') return { [`${name}File`]: fileAt(named) }
-  return { [name]: source === 'env' ? `\${${named}}` : secret.replaceAll('${', () => '$${') }
 }

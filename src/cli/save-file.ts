@@ -40,9 +40,9 @@ export async function saveFile(
   )
 }
 
-export function refuseToOverwrite({ cwd }: Pick<Io, 'cwd'>, name: string, force: boolean | undefined): void {
+export function refuseToOverwrite({ cwd }: Io, name: string, force?: boolean, otherwise = 'name another file'): void {
   if (force === true || !existsSync(resolve(cwd, name))) return
-  throw new CommandError(`${name} exists already: --force overwrites it`)
+  throw new CommandError(`${name} exists already: overwrite it with --force, or ${otherwise}`)
 }
 
 function formatOf(name: string, format: unknown): 'csv' | 'jsonl' {

@@ -53,7 +53,7 @@ test('a file that is there stays as it is, unless --force is given', async () =>
   writeFileSync(at('mine.yaml'), 'mine')
   expect(await init(...APP, ...HOOK, '-c', 'mine.yaml')).toMatchObject({
     code: 1,
-    err: 'plimsoll: mine.yaml exists already: --force overwrites it\n',
+    err: 'plimsoll: mine.yaml exists already: overwrite it with --force, or name another one with --config\n',
   })
   expect(readFileSync(at('mine.yaml'), 'utf8')).toBe('mine')
   expect((await init(...APP, ...HOOK, '-c', 'mine.yaml', '--force')).code).toBe(0)
@@ -107,6 +107,7 @@ test('secrets are taken from files and variables by name', async () => {
   expect(text).toContain('smtpFile: ../smtp.txt')
   expect(text).toContain('url: ${SLACK_URL}')
   expect(text).toContain('name: Example App')
+  expect(text).toContain('from: plimsoll@localhost')
   expect(out).toContain('redirect URL http://127.0.0.1:8088/oauth/callback')
 })
 
@@ -125,20 +126,59 @@ async function* typed(...lines: string[]): AsyncGenerator<Buffer> {
 }
 
 test('on a terminal it says what it will ask, hides secrets, and repeats a question that needs an answer', async () => {
-  const answers = ['', 'a-${secret}', 'http://127.0.0.1:8088', 'Example App', '', '', '', HOOK[1] ?? '']
+  const answers = ['', 'a-${secret}', '', 'http://127.0.0.1:8088', 'Example App', '', '', '', HOOK[1] ?? '']
   const hidden: boolean[] = []
   const io = { inIsTerminal: true, stdin: () => typed(...answers), hideTyping: (is: boolean) => hidden.push(is) }
   const { code, err } = await plimsollHere(['init', '--client-id', 'my-app', '-c', 'asked.yaml'], folder, io)
   expect(code).toBe(0)
-  expect(err.indexOf('It asks for')).toBeLessThan(err.indexOf('Client secret of your app (hidden)'))
-  expect(err).not.toContain('Client ID')
-  expect(err.match(/Client secret.*\(hidden\)/g)).toHaveLength(2)
-  expect(err.match(/Webhook of your own.*: /g)).toHaveLength(1)
-  expect(err).not.toMatch(/Mail addresses.*: /)
+  expect(err.indexOf('It asks for')).toBeLessThan(err.indexOf('client secret of your app (hidden)'))
+  expect(err).not.toContain('client ID')
+  expect(err.match(/client secret.*\(hidden\)/g)).toHaveLength(2)
+  // The client secret, and the last of the three receivers.
+  expect(err.match(/Required\./g)).toHaveLength(2)
+  expect(err.indexOf('one is enough')).toBeLessThan(
+    err.indexOf('mail server, like smtps://user:password@mail.example.com:465 (hidden)'),
+  )
+  expect(err).not.toMatch(/mail addresses.*: /)
   // Client secret twice, mail server, Slack.
   expect(hidden.filter(Boolean)).toHaveLength(4)
   expect(hidden.at(-1)).toBe(false)
-  expect(readFileSync(at('asked.yaml'), 'utf8')).toContain('clientSecret: a-$${secret}')
+  const text = readFileSync(at('asked.yaml'), 'utf8')
+  expect(text).toContain('clientSecret: a-$${secret}')
+  expect(text).toContain('- oauth\n    - crm.objects.contacts.read')
+})
+
+test('on a terminal an answer that config check refuses is asked for again, with the reason and without its secret', async () => {
+  const wrong = ['file:none.txt', 'plimsoll.example.com', 'mail.a-secret.example.com', 'ops', 'a-secret.example.com']
+  const right = ['env:SECRET', 'https://plimsoll.example.com', 'smtp://localhost:25', 'ops@example.com', '']
+  const given = ['--client-id', 'my-app', '--scopes', 'oauth tickets', '--app-name', 'X', '-c', 'again.yaml']
+  const [first = [], second = [], third = [], fourth = [], last = []] = wrong.map((one, n) => [one, right[n] ?? ''])
+  const answers = [...first, ...second, ...third, '', ...fourth, ...last, '']
+  const io = { inIsTerminal: true, stdin: () => typed(...answers), env: { SECRET: 'x' } }
+  const { code, out, err } = await plimsollHere(['init', ...given], folder, io)
+  expect([code, out]).toEqual([0, expect.stringContaining('again.yaml is fine')])
+  // Once in the list before the questions, then each question twice.
+  for (const text of [
+    'client secret',
+    'address of this server',
+    'mail server, like',
+    'mail addresses',
+    'Slack webhook',
+  ]) {
+    expect([text, err.split(text).length - 1]).toEqual([text, 3])
+  }
+  expect(err).toContain('sender of mails [plimsoll@plimsoll.example.com]: ')
+  expect(err).not.toContain('a-secret')
+  expect(readFileSync(at('again.yaml'), 'utf8')).toContain('- tickets')
+})
+
+test('it ends with what to do next: the key to back up, the token to sign in with, the address of installs', async () => {
+  const args = ['--client-id', 'my-app', '--client-secret', 'file:secret.txt', '--public-url', 'https://p.example.com']
+  const { out } = await init(...args, ...HOOK, '-c', 'next/steps.yaml')
+  expect(out).toContain('back up next/.plimsoll/keys')
+  expect(out).toContain('Sign in at https://p.example.com with the token in next/.plimsoll/admin-token')
+  expect(out).toContain('https://p.example.com/install')
+  expect(out).toContain('put a proxy with TLS in front of the daemon')
 })
 
 test('an input that ends early is wrong usage', async () => {

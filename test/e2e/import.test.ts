@@ -152,7 +152,7 @@ test('what is no list of accounts is refused in one line, and an export goes whe
     [['import', 'nowhere.csv'], 'there is no file nowhere.csv'],
     [['import', 'folder'], 'folder is a folder, not a file'],
     [['export', 'out.txt'], 'out.txt must end in .csv or .jsonl'],
-    [['export', 'other.csv'], 'other.csv exists already: --force overwrites it'],
+    [['export', 'other.csv'], 'other.csv exists already: overwrite it with --force, or name another file'],
     [['export', 'nowhere/out.csv'], "nowhere/out.csv can't be written (ENOENT)"],
   ] as const) {
     const { code, err } = await command('accounts', ...args)
