@@ -73,8 +73,24 @@ export function limitWords({ metric }: Pick<Series, 'metric'>): string {
 }
 
 /** The customer's remedy. */
-export function wayOutOf({ metric }: Pick<Series, 'metric'>): string | undefined {
-  return reportOf({ metric })?.wayOut
+export function wayOutOf(series: Series): string | undefined {
+  const pair = ofRecords(series)
+  if (pair === undefined) return reportOf(series)?.wayOut
+  return `Open the fullest ${pair.from.many} and remove ${pair.to.held} that are not needed`
+}
+
+/** Meaning of a full limit to the customer: `you can create no more custom properties for Property Listings`. */
+export function limitIsFull(series: Series): string {
+  const pair = ofRecords(series)
+  const { about, noun } = nameParts(series)
+  if (pair === undefined) return `you can create no more ${noun}${about === '' ? '' : ` for ${about}`}`
+  return `you can add no more ${pair.to.held} to ${countsRecords(series) ? `these ${pair.from.many}` : `the ${pair.from.one}`}`
+}
+
+/** The types of a series about single records, which have too many associations. */
+function ofRecords(series: Series) {
+  const isOfRecords = countsRecords(series) !== undefined || metricKind(series.metric)?.isOne
+  return isOfRecords ? pairOf(series) : undefined
 }
 
 /** Set where usage counts records, which has no limit of its own: full ones, or those near their limit. */

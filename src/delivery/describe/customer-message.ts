@@ -1,5 +1,5 @@
 import { type Alert, inOrder, type Message, UNINSTALL_RULE } from '../../alerts/alert.ts'
-import { countsRecords, nameParts, seriesName, wayOutOf } from '../../alerts/series-name.ts'
+import { countsRecords, limitIsFull, nameParts, seriesName, wayOutOf } from '../../alerts/series-name.ts'
 import { cleanText } from '../../text/clean-text.ts'
 import { countOf, formatCount } from '../../text/format-number.ts'
 import { percentOf } from './describe-alert.ts'
@@ -22,11 +22,15 @@ export interface CustomerMessage {
 interface CustomerLimit {
   name: string
   used: string
-  /** Records that are full or nearly so: `#31 Ann: 500`. */
+  /** Meaning of a full limit: `At 1,000 you can create no more custom properties.` */
+  consequence: string
+  /** Records that are full or nearly so: `Ann: 500`. */
   records: readonly { text: string; url: string | undefined }[]
 }
 
 const MOST_RECORDS = 10
+
+const FORWARD = 'If you are not an administrator, forward this mail to one. The link works for 7 days.'
 
 /** Rows that a reader takes in. */
 const MOST_LIMITS = 25
@@ -63,7 +67,14 @@ export function customerMessage(message: Message, links: MailLinks): CustomerMes
 function subjectOf(alerts: readonly Alert[], sender: string): string | undefined {
   const isAsked = alerts.length > 0 && alerts.every((alert) => alert.status === 'firing' && wantsReconnect(alert))
   const name = cleanText(alerts[0]?.account?.hubDomain ?? '', 80) || 'your HubSpot account'
-  return isAsked ? `Connect ${sender} to ${name} again` : undefined
+  if (!isAsked) return undefined
+  return alerts.every(lacksPermission)
+    ? `${sender} needs a permission in ${name}`
+    : `Connect ${sender} to ${name} again`
+}
+
+function lacksPermission({ kind, cause }: Alert): boolean {
+  return kind === 'poll' && cause === 'scopes'
 }
 
 /** `Your HubSpot account acme.example.com`. */
@@ -74,9 +85,8 @@ function nameOf(account: Alert['account']): string {
 
 function nearText(near: readonly Alert[], truncated: number): string {
   const full = near.filter((alert) => (percentOf(alert) ?? 0) >= 100).length
-  const all = limitsText(near.length + truncated)
-  if (full === near.length) return `has reached ${all}`
-  return full === 0 ? `is close to ${all}` : `has reached or is close to ${all}`
+  const is = full === 0 ? 'is close to' : full === near.length ? 'has reached' : 'has reached or is close to'
+  return `${is} ${limitsText(near.length + truncated)}`
 }
 
 function limitsText(count: number): string {
@@ -85,12 +95,13 @@ function limitsText(count: number): string {
 
 /** An alert that is not about a limit. */
 export function customerSentence(alert: Alert, account: string, sender: string): string {
-  const { kind, status, reason, rule } = alert
+  const { status, reason, rule } = alert
   if (reason === 'uninstalled' || rule === UNINSTALL_RULE) return `${sender} was uninstalled from ${lower(account)}.`
   if (status === 'resolved') return `${sender} works with ${lower(account)} again.`
   if (!wantsReconnect(alert)) return `${sender} can't reach ${lower(account)} for now. It tries again by itself.`
-  if (kind === 'poll') return `${sender} lacks a permission in ${lower(account)}.`
-  return `${sender} is no longer connected to ${lower(account)}. Its access was withdrawn or has expired.`
+  if (lacksPermission(alert)) return `${sender} lacks the permission to read CRM objects in ${lower(account)}.`
+  const lost = `${sender} is no longer connected to ${lower(account)}. Its access was withdrawn or has expired.`
+  return `${lost} Until you connect again, ${sender} can't read or change data there.`
 }
 
 function lower(text: string): string {
@@ -98,30 +109,30 @@ function lower(text: string): string {
 }
 
 /** `Property Listings`, `997 of 1,000 custom properties used`. */
-function limitOf({ series, usage, limit, status }: Alert): Omit<CustomerLimit, 'records'> {
-  if (series === undefined) return { name: '', used: '' }
+function limitOf({ series = { metric: '' }, usage = 0, limit, status }: Alert): Omit<CustomerLimit, 'records'> {
   const { about, noun } = nameParts(series)
   const name = about === '' ? seriesName(series) : about
-  const end = status === 'resolved' ? ', no longer close to the limit' : ''
-  if (usage === undefined) return { name, used: `${noun}${end}` }
-  if (countsRecords(series)) return { name, used: `${formatCount(usage)}${end}` }
-  const what = about === '' || noun === '' ? 'used' : `${noun} used`
-  return { name, used: `${formatCount(usage)}${limit === undefined ? '' : ` of ${formatCount(limit)}`} ${what}${end}` }
+  const counts = countsRecords(series)
+  const of = limit === undefined ? '' : ` of ${formatCount(limit)}`
+  const used = counts ? '' : `${of} ${about === '' || noun === '' ? '' : `${noun} `}used`
+  const isFull = counts === 'full' || (limit !== undefined && usage >= limit)
+  const when = isFull ? 'Now' : `At ${counts ? 'the maximum' : formatCount(limit ?? 0)}`
+  const consequence = status === 'resolved' ? '' : `${when} ${limitIsFull(series)}.`
+  return { name, used: `${formatCount(usage)}${used}`, consequence }
 }
 
 function recordsOf(alert: Alert, links: MailLinks): CustomerLimit['records'] {
-  const { rows = [] } = describeRecords(alert, links.record) ?? {}
-  return rows.slice(0, MOST_RECORDS).map(({ label, id, usage, url }) => ({
-    text: [`#${id}`, label ?? [], usage].flat().join(' '),
-    url: safeUrl(url),
-  }))
+  const rows = describeRecords(alert, links.record)?.rows.slice(0, MOST_RECORDS) ?? []
+  const left = (alert.records?.total ?? 0) - rows.length
+  const shown = rows.map(({ label, id, usage, url }) => ({ text: `${label ?? `#${id}`}: ${usage}`, url: safeUrl(url) }))
+  return left > 0 && rows.length > 0 ? [...shown, { text: `and ${formatCount(left)} more`, url: undefined }] : shown
 }
 
 function toDoAbout(alert: Alert): string[] {
   if (alert.status !== 'firing') return []
   if (wantsReconnect(alert)) {
-    const agree = alert.kind === 'poll' ? ' and agree to the permissions that it asks for' : ''
-    return [`Connect it again as an administrator of the account${agree}.`]
+    const agree = lacksPermission(alert) ? ' and agree to the permissions that it asks for' : ''
+    return [`Connect it again as an administrator of the account${agree}.`, FORWARD]
   }
   if (alert.series === undefined) return []
   if (alert.kind === 'limit-changed') return ['Check that the account has enough room left.']

@@ -1,4 +1,5 @@
 import type { Alert, Message } from '../../alerts/alert.ts'
+import { defined } from '../../runtime/defined.ts'
 import { cleanText } from '../../text/clean-text.ts'
 import { customerMessage, customerSentence } from './customer-message.ts'
 import type { MailLinks } from './mail-links.ts'
@@ -6,13 +7,7 @@ import { subjectLine } from './subject.ts'
 
 /** Links for a customer: the one that connects their account, and their own site and records. */
 export function linksOfCustomer({ reconnect, record, site, appName }: MailLinks): MailLinks {
-  return {
-    ...(reconnect && { reconnect }),
-    ...(record && { record }),
-    ...(site && { site }),
-    ...(appName && { appName }),
-    isForCustomer: true,
-  }
+  return { ...defined({ reconnect, record, site, appName }), isForCustomer: true }
 }
 
 /** A message as its reader reads it. */

@@ -7,7 +7,7 @@ export const calculatedProperties: Report = {
   name: 'calculatedProperties',
   words: 'calculated properties',
   limitWords: 'calculated properties',
-  wayOut: 'Delete calculated properties that are not in use',
+  wayOut: 'Delete calculated properties that are not in use (in HubSpot: Settings > Properties)',
   metrics: {
     'calculatedProperties.overall': {
       word: 'calculated',

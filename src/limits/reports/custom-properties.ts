@@ -8,7 +8,7 @@ export const customProperties: Report = {
   name: 'customProperties',
   words: 'custom properties',
   limitWords: 'custom properties',
-  wayOut: 'Delete custom properties that are not in use',
+  wayOut: 'Delete custom properties that are not in use (in HubSpot: Settings > Properties)',
   metrics: {
     'customProperties.overall': { word: 'overall', about: 'account', noun: 'custom properties', unit: 'properties' },
     'customProperties.objectType': { word: 'type', about: 'objectType', noun: 'custom properties', unit: 'properties' },

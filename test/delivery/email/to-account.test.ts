@@ -3,7 +3,7 @@ import type { MailLinks } from '../../../src/delivery/describe/mail-links.ts'
 import type { AddresseeOf } from '../../../src/delivery/receiver.ts'
 import { createEmailReceiver } from '../../../src/delivery/receivers/email/send-email.ts'
 import { Secret } from '../../../src/runtime/secret.ts'
-import { aMessage, anAlert, aTokenAlert, NOW, onAccount } from '../example-messages.ts'
+import { aMessage, anAlert, anAtLimitAlert, aTokenAlert, NOW, onAccount } from '../example-messages.ts'
 import { reply, startMailServer } from './mail-server.ts'
 
 const never = new AbortController().signal
@@ -64,7 +64,27 @@ test('it has nothing of the operators: no page, rule or command of theirs, but t
     }
   }
   expect(token?.text).toContain('https://app.example.com/install?account=123')
-  expect(token?.text).toContain('Example App is no longer connected to your HubSpot account acme.example.com.')
+  for (const text of [
+    'Example App is no longer connected to your HubSpot account acme.example.com.',
+    "Until you connect again, Example App can't read or change data there.",
+    'forward this mail to one',
+  ])
+    expect(token?.text).toContain(text)
+})
+
+test('a missing permission is named, and so is how many records a list leaves out', async () => {
+  const { server, send } = await world(async () => found('ada@acme.example.com'))
+  await send(aMessage([aTokenAlert({ kind: 'poll', cause: 'scopes' })]))
+  await send(aMessage([anAtLimitAlert()]))
+  const [permission, records] = server.arrived.map(({ mail }) => mail)
+  expect(permission?.subject).toBe('Example App needs a permission in acme.example.com')
+  expect(permission?.text).toContain(
+    'lacks the permission to read CRM objects in your HubSpot account acme.example.com.',
+  )
+  expect(records?.text).toContain(`Contacts with the maximum of companies: 212
+    Now you can add no more companies to these contacts.
+    Acme Holdings: at its limit`)
+  expect(records?.text).toContain('and 209 more')
 })
 
 test('it says in a customer’s words what happened and what to do, once, in both parts', async () => {
@@ -82,14 +102,17 @@ test('it says in a customer’s words what happened and what to do, once, in bot
 Your HubSpot account acme.example.com has reached or is close to 2 limits.
 
   <b>Listings: 1,000 of 1,000 custom properties used
+    Now you can create no more custom properties for <b>Listings.
   Custom properties: 960 of 1,000 used
+    At 1,000 you can create no more custom properties.
 
 What to do:
-  - Delete custom properties that are not in use, or ask HubSpot for a higher limit.
+  - Delete custom properties that are not in use (in HubSpot: Settings > Properties), or ask HubSpot for a higher limit.
 
 Open HubSpot:
 https://app.hubspot.com/
 
+You get this mail because Example App was connected to your HubSpot account.
 Questions? Reply to this mail.
 
 - Example App

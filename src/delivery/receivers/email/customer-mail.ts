@@ -1,30 +1,40 @@
 import { html } from '../../../text/html.ts'
 import type { CustomerMessage } from '../../describe/customer-message.ts'
-import { buttons, CELL, LINE, LINK_COLOR, mailPage, TEXT } from './mail-page.ts'
+import { buttons, CELL, LINE, LINK_COLOR, mailPage, QUIET, TEXT } from './mail-page.ts'
 
 /** Both parts of a customer's mail say the same; `from` is where a reply goes. */
 export function customerText({ happened, limits, toDo, button, sender }: CustomerMessage, from: string): string {
   const blocks = [
     'Hello,',
     happened.join('\n'),
-    limits.flatMap(({ name, used, records }) => [`  ${name}: ${used}`, ...records.map(recordText)]).join('\n'),
+    limits.map(limitText).join('\n'),
     toDo.length === 0 ? '' : ['What to do:', ...toDo.map((one) => `  - ${one}`)].join('\n'),
     button === undefined ? '' : `${button.name}:\n${button.url}`,
-    'Questions? Reply to this mail.',
-    `- ${sender}\n  ${from}`,
+    `${because(sender)}\nQuestions? Reply to this mail.`,
+    `- ${sender}\n  ${addressIn(from)}`,
   ]
   return `${blocks.filter((block) => block !== '').join('\n\n')}\n`
 }
 
-function recordText({ text, url }: CustomerMessage['limits'][number]['records'][number]): string {
-  return `    ${text}${url === undefined ? '' : `\n    ${url}`}`
+function limitText({ name, used, consequence, records }: CustomerMessage['limits'][number]): string {
+  const lines = records.flatMap(({ text, url }) => [`    ${text}`, url === undefined ? [] : `    ${url}`].flat())
+  return [`  ${name}: ${used}`, consequence === '' ? [] : `    ${consequence}`, lines].flat().join('\n')
+}
+
+function because(sender: string): string {
+  return `You get this mail because ${sender} was connected to your HubSpot account.`
+}
+
+/** Without the name, which is above it. */
+function addressIn(from: string): string {
+  return from.replace(/^.*<(.+)>$/, '$1')
 }
 
 export function customerHtml(message: CustomerMessage, from: string): string {
   const { subject, happened, limits, toDo, button, sender } = message
   const rows = limits.map(
-    ({ name, used, records }) =>
-      html`<tr valign="top"><td style="padding:8px 12px 8px 0;${LINE}"><b><bdi>${name}</bdi></b></td><td style="padding:8px 0;${LINE}">${used}${records.map(({ text, url }) => html`<br>${url === undefined ? html`<bdi>${text}</bdi>` : html`<a href="${url}"><bdi>${text}</bdi></a>`}`)}</td></tr>\n`,
+    ({ name, used, consequence, records }) =>
+      html`<tr valign="top"><td style="padding:8px 12px 8px 0;${LINE}"><b><bdi>${name}</bdi></b></td><td style="padding:8px 0;${LINE}">${used}${consequence === '' ? undefined : html`<br>${consequence}`}${records.map(({ text, url }) => html`<br>${url === undefined ? html`<bdi>${text}</bdi>` : html`<a href="${url}"><bdi>${text}</bdi></a>`}`)}</td></tr>\n`,
   )
   const list = html`<p style="margin:16px 0 4px"><b>What to do</b></p>
 <ul style="margin:0 0 16px;padding-left:20px">${toDo.map((one) => html`<li>${one}</li>`)}</ul>`
@@ -38,7 +48,8 @@ ${rows.length === 0 ? undefined : html`<table class="text rows" width="100%" cel
 ${toDo.length === 0 ? undefined : list}
 ${button === undefined ? undefined : buttons([button])}
 <p style="margin:16px 0">Questions? Reply to this mail.</p>
-<p style="margin:0">${sender}<br>${from}</p>
+<p style="margin:0 0 16px">${sender}<br>${addressIn(from)}</p>
+<p class="quiet" style="margin:0;${QUIET};font-size:12px">${because(sender)}</p>
 </td></tr>`,
   )
 }
