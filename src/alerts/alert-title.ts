@@ -1,7 +1,7 @@
 import type { Cause } from '../tokens/endpoint/breaker.ts'
 import { type Alert, type AlertKind, type PollCause, UNINSTALL_RULE } from './alert.ts'
 import { DELIVERY_FIELD } from './alert-state.ts'
-import { ENDPOINT_CAUSE } from './kinds/fleet-alert.ts'
+import { CHECK_STATUS, ENDPOINT_CAUSE, TO_DO } from './kinds/fleet-alert.ts'
 import { alertOfCause, type FleetTrouble } from './kinds/fleet-causes.ts'
 import { limitText, seriesName } from './series-name.ts'
 
@@ -30,7 +30,7 @@ const PROVIDER_TITLE: Partial<Record<string, string>> = {
 const POLL_TITLE: Record<PollCause, string> = {
   scopes: 'Missing permission to read limits',
   // Some limits, or all of them: the alert's message names them.
-  failing: 'Reading limits fails',
+  failing: "Limits can't be read",
   unauthorized: "Can't read limits: HubSpot refuses the token",
   unreadable: "Stored data can't be read",
 }
@@ -60,7 +60,7 @@ function tokenTitle({ status, rule, cause }: Titled): string {
   if (isOver) return 'Tokens are refreshed again'
   if (cause === 'foreign') return 'The imported token belongs to another account'
   if (cause === 'unreadable-answer') return "HubSpot's answer can't be read"
-  return cause === 'failing' ? 'Token refreshes fail' : 'Customer must reconnect'
+  return cause === 'failing' ? "Tokens can't be refreshed" : 'Customer must reconnect'
 }
 
 function fleetTitle({ field, cause }: Titled): string {
@@ -73,6 +73,15 @@ function fleetTitle({ field, cause }: Titled): string {
 function deliveryTitle({ field, level }: Titled): string {
   const receiver = `Receiver ${field?.slice(DELIVERY_FIELD.length) ?? ''}`.trim()
   return `${receiver}: ${level === 'critical' ? 'switched off' : 'alerts are not delivered'}`
+}
+
+export const IF_IT_LASTS = "If it lasts, check HubSpot's status page."
+export const CHECK_REQUEST = "Check provider.api and HubSpot's changelog."
+
+/** The sentence of a message that says what to do. */
+export function adviceIn(message = ''): string | undefined {
+  const all = [IF_IT_LASTS, CHECK_REQUEST, CHECK_STATUS, ...Object.values(TO_DO)]
+  return all.find((sentence) => message.includes(sentence))
 }
 
 /** The link itself is not kept with the alert: it lasts a week, and each message and page signs its own. */

@@ -5,14 +5,14 @@ import { cleanText } from '../text/clean-text.ts'
 import { formatClock } from '../text/format-time.ts'
 
 /**
- * The limits that polls fail to read, and those that they read: `Association limits can't be read (HubSpot answers 502
+ * The limits that polls fail to read, and those that they read: `Association limits can't be read (HubSpot has answered 502
  * since 13:36). Custom property limits are up to date.`
  */
 export function unreadText(failure: PollFailure, now: number): string {
   return [unreadPart(failure, now), ...readPart(failure)].map((text) => `${text}.`).join(' ')
 }
 
-/** `Association limits can't be read (HubSpot answers 502 since 13:36)`. */
+/** `Association limits can't be read (HubSpot has answered 502 since 13:36)`. */
 export function unreadPart({ partly, ...failure }: PollFailure, now: number): string {
   const { unread = [], read = [] } = partly ?? {}
   const some = partly === undefined ? 'limits' : 'some limits'
@@ -27,12 +27,12 @@ function readPart({ partly }: PollFailure): string[] {
 }
 
 function whyText({ reason, since }: PollFailure, now: number): string {
-  const why = asHubSpot(cleanText(reason, 300).replace(/[.\s]+$/, ''), 'answers')
+  const why = asHubSpot(cleanText(reason, 300).replace(/[.\s]+$/, ''), 'has answered')
   return `${why}${/\d$/.test(why) ? '' : ','} since ${formatClock(since, now)}`
 }
 
 /** Why a call failed; what HubSpot answered in a sentence about HubSpot. */
-export function asHubSpot(reason: string, verb: 'answered' | 'answers' = 'answered'): string {
+export function asHubSpot(reason: string, verb: 'answered' | 'has answered' = 'answered'): string {
   return reason.replace(/^the provider answered\b/, `HubSpot ${verb}`)
 }
 

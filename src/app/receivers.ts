@@ -70,6 +70,7 @@ export function mailLinks(
     record: recordPages(provider.installUrl),
     site: sitePages(provider.installUrl),
     rule: (name) => placeOf(name, thresholds),
+    changes: `${publicUrl}/changes`,
     appName: config.http.brand.name ?? new URL(publicUrl).host,
   }
 }

@@ -101,11 +101,11 @@ export function callsParts(counts: CallCounts): [percent: string, inTime: string
   const percent = (failedShare(counts) ?? 0) * 100
   return [
     percent > 0 && percent < 0.05 ? '< 0.1 %' : formatPercent(percent),
-    `in ${DAYS} days (the provider allows ${formatPercent(MOST_FAILED * 100)})`,
+    `in ${DAYS} days (HubSpot allows ${formatPercent(MOST_FAILED * 100)})`,
   ]
 }
 
-/** `0.4 % of 1,204,332 calls failed in 30 days (the provider allows 5 %)`. */
+/** `0.4 % of 1,204,332 calls failed in 30 days (HubSpot allows 5 %)`. */
 export function callsText(counts: CallCounts): string {
   const [percent, inTime] = callsParts(counts)
   return counts.calls === 0 ? `no calls ${inTime}` : `${percent} of ${countOf(counts.calls, 'call')} failed ${inTime}`
@@ -114,9 +114,9 @@ export function callsText(counts: CallCounts): string {
 /** The text of the alert; `level` undefined: it is over. */
 export function describeCalls(counts: CallCounts, level: 'warning' | 'critical' | undefined): string {
   const text = callsText(counts)
-  if (level === undefined) return `Calls to the provider succeed again: ${text}.`
+  if (level === undefined) return `Calls to HubSpot succeed again: ${text}.`
   return (
-    `${text.charAt(0).toUpperCase()}${text.slice(1)}. The provider asks of certified apps that more than 95 % of all calls ` +
+    `${text.charAt(0).toUpperCase()}${text.slice(1)}. HubSpot asks of certified apps that more than 95 % of all calls ` +
     'succeed. The metric plimsoll_provider_requests_total shows which calls fail and how; plimsoll accounts list ' +
     '--state failing and --stale names accounts whose calls fail: uninstall those that are gone.'
   )

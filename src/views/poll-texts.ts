@@ -37,7 +37,7 @@ function reason(because: TurnBecause, labels: Labels): string {
     case 'failed':
       return 'the last poll failed'
     case 'told':
-      return 'the provider asked to wait'
+      return 'HubSpot asked to wait'
   }
 }
 
@@ -81,12 +81,10 @@ export function watchJson({ pollBlocked }: Account): AccountShape['watch'] {
   return { is: IS[what], because: 'scope missing', since: iso(since), scopes }
 }
 
-/** The same for people; the scopes are text from outside, to be cleaned where they are shown. */
+/** The same for people. */
 export function watchText({ pollBlocked }: Pick<Account, 'pollBlocked'>): string | undefined {
   if (pollBlocked === null) return undefined
-  const { what, scopes } = pollBlocked
-  const named = scopes.length === 0 ? '' : `; the provider asks for ${scopes.join(', ')}, which may be wrong`
-  return `${UNREAD[what]}: a permission is missing${named}`
+  return `${UNREAD[pollBlocked.what]}: a permission is missing`
 }
 
 /** For people; undefined: all of its last reports could be read. */

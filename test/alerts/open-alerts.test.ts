@@ -61,7 +61,7 @@ test('what concerns the whole fleet comes before what concerns one account, and 
   expect(found.map(alertTitle)).toEqual([
     "Tokens can't be refreshed",
     'Customer must reconnect',
-    'Token refreshes fail',
+    "Tokens can't be refreshed",
     'Custom properties',
   ])
 })
@@ -77,7 +77,7 @@ test('a poll alert is listed by its cause, and the low coverage of the fleet by 
   expect(found.map(({ cause }) => cause)).toEqual([undefined, 'failing', 'scopes'])
   expect(found.map(alertTitle)).toEqual([
     'Too many accounts without fresh limits',
-    'Reading limits fails',
+    "Limits can't be read",
     'Missing permission to read limits',
   ])
 })

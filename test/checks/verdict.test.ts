@@ -206,7 +206,7 @@ describe('the verdict on the fleet is as bad as the worst of its facts', () => {
       'calls fail more often than the provider allows',
       { failedCalls: { ...facts().failedCalls, failed: 60, share: 0.06 } },
       {},
-      'Warning: 6 % of 1,000 calls failed in 30 days (the provider allows 5 %)',
+      'Warning: 6 % of 1,000 calls failed in 30 days (HubSpot allows 5 %)',
     ],
     [
       'the alert about failed calls says so already',

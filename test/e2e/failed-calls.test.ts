@@ -42,9 +42,7 @@ test('each answered call of every daemon counts, and too many that failed are on
     limit: 0.05,
   })
   const text = await plimsollHere(['status', '--config', config], scene.folder)
-  expect(text.out).toMatch(
-    /^failed calls +\d(\.\d)? % of 1,\d{3} calls failed in 30 days \(the provider allows 5 %\)$/m,
-  )
+  expect(text.out).toMatch(/^failed calls +\d(\.\d)? % of 1,\d{3} calls failed in 30 days \(HubSpot allows 5 %\)$/m)
 
   await scene.daemon(settings)
   await eventually('the alert', async () => {

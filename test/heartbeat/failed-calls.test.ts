@@ -36,20 +36,20 @@ test.each<[string, CallCounts, open: 'warning' | 'critical' | undefined, level: 
 })
 
 test.each<[CallCounts, string]>([
-  [of(0, 0), 'no calls in 30 days (the provider allows 5 %)'],
-  [of(0, 1), '0 % of 1 call failed in 30 days (the provider allows 5 %)'],
-  [of(4_817, 1_204_332), '0.4 % of 1,204,332 calls failed in 30 days (the provider allows 5 %)'],
-  [of(1, 1_204_332), '< 0.1 % of 1,204,332 calls failed in 30 days (the provider allows 5 %)'],
+  [of(0, 0), 'no calls in 30 days (HubSpot allows 5 %)'],
+  [of(0, 1), '0 % of 1 call failed in 30 days (HubSpot allows 5 %)'],
+  [of(4_817, 1_204_332), '0.4 % of 1,204,332 calls failed in 30 days (HubSpot allows 5 %)'],
+  [of(1, 1_204_332), '< 0.1 % of 1,204,332 calls failed in 30 days (HubSpot allows 5 %)'],
 ])('%o are %s', (counts, says) => {
   expect(callsText(counts)).toBe(says)
 })
 
 test('the alert says how bad it is, what is asked for and where to look', () => {
   expect(describeCalls(of(50), 'critical')).toMatch(
-    /^5 % of 1,000 calls failed in 30 days \(the provider allows 5 %\)\. The provider asks .* 95 % .* plimsoll_provider_requests_total /,
+    /^5 % of 1,000 calls failed in 30 days \(HubSpot allows 5 %\)\. HubSpot asks .* 95 % .* plimsoll_provider_requests_total /,
   )
   expect(describeCalls(of(1), undefined)).toBe(
-    'Calls to the provider succeed again: 0.1 % of 1,000 calls failed in 30 days (the provider allows 5 %).',
+    'Calls to HubSpot succeed again: 0.1 % of 1,000 calls failed in 30 days (HubSpot allows 5 %).',
   )
 })
 

@@ -41,7 +41,7 @@ test('the page has what changed since the chosen time, by group, with links to t
   await connectAccount({ hubId: 9, hubDomain: 'new.example.com' })
   const { text, words } = await get('/changes')
   expect(words).toMatch(
-    /1 alert got worse, 1 alert ended, 1 account connected since .*Accounts: connected, uninstalled, must reconnect .*new\.example\.com \(9\) .*connected.*Worse .*n1\.example\.com \(1\).*warning → critical, 960 of 1,000.*Better .*n2\.example\.com \(2\).*warning → ok, 700 of 1,000/,
+    /1 alert got worse, 1 alert resolved, 1 account connected since .*Accounts: connected, uninstalled, must reconnect .*new\.example\.com \(9\) .*connected.*Worse .*n1\.example\.com \(1\).*warning → critical, 960 of 1,000.*Better .*n2\.example\.com \(2\).*warning → ok, 700 of 1,000/,
   )
   expect(text).toContain('<a href="/accounts/1">n1.example.com (1)</a>')
   expect(text).toContain('&lt;b&gt;Cars')
@@ -63,7 +63,7 @@ test('changes of one account are one row: the worst, how many of each there are,
   const { text, words } = await get('/changes')
   expect(text.match(/href="\/accounts\/1"/g)).toHaveLength(1)
   expect(words).toMatch(
-    /n1\.example\.com \(1\) 2 alerts opened, 1 alert ended .*Cars.*ok → critical, 990 of 1,000.*n2\.example/,
+    /n1\.example\.com \(1\) 2 alerts opened, 1 alert resolved .*Cars.*ok → critical, 990 of 1,000.*n2\.example/,
   )
   expect(words).not.toContain('Better')
 })

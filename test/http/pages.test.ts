@@ -107,7 +107,7 @@ test('the page of an alert begins with what happened and what to do, then has th
   const row = (name: string) =>
     new RegExp(`<dt>${name}</dt><dd>(.*?)</dd>`).exec(text)?.[1]?.replace(/<\/?time[^>]*>/g, '')
   expect(wordsOf(text)).toMatch(
-    /^ Custom properties, acme.example.com critical acme.example.com 4 , open since 2026-11-21 10:00 UTC \( ?2 h ago ?\) Custom properties, 970 of 1,000. Still critical. What to do: Delete custom properties that are not in use, or have the limit raised. Comment Acknowledge Silence /,
+    /^ Custom properties, acme.example.com critical acme.example.com 4 , open since 2026-11-21 10:00 UTC \( ?2 h ago ?\) Custom properties, 970 of 1,000. Still critical. What to do: Delete custom properties that are not in use \(in HubSpot: Settings &gt; Properties\), or have the limit raised. Comment Acknowledge Silence /,
   )
   expect(row('Usage')).toBe('970 of 1,000 (97 %), 30 left')
   expect(row('Measured')).toMatch(/\(now\)$/)
@@ -252,7 +252,7 @@ test("the provider's own words are whole sentences in the verdict: a capital let
   await changeWatch(steps, keys, 4, { failing })
   const { text } = await get('/accounts/4')
   expect(text).toContain(' The provider answered 477: it moves.<')
-  expect(text).toContain(' (HubSpot answers 401: it expired, since 10:00). ')
+  expect(text).toContain(' (HubSpot has answered 401: it expired, since 10:00). ')
   expect(text).not.toContain('..')
 })
 
@@ -535,9 +535,7 @@ test('the page of an account that a missing scope keeps from being watched says 
   const { get, steps, keys, clock } = await openAccount()
   await changeWatch(steps, keys, 4, { blocked: { what: 'all', since: clock.now(), scopes: ['<b>contacts'] } })
   const { text } = await get('/accounts/4')
-  expect(text).toContain(
-    'Limits can&#39;t be read: a permission is missing; the provider asks for &lt;b&gt;contacts, which may be wrong.',
-  )
+  expect(text).toContain('Limits can&#39;t be read: a permission is missing.')
   const words = text.replace(/<[^>]+>/g, '').replace(/\s+/g, ' ')
   expect(words).toContain('now: regular schedule; a permission is missing')
   expect(words).toContain('It began just now. Reconnect it with that permission.')

@@ -115,7 +115,7 @@ test('status, page and metrics show the share of calls that failed', async () =>
     share: null,
     ...limits,
   })
-  expect((await get('/')).words).toContain('Failed calls 0 % in 30 days (the provider allows 5 %)')
+  expect((await get('/')).words).toContain('Failed calls 0 % in 30 days (HubSpot allows 5 %)')
   expect((await get('/metrics')).text).toMatch(/^plimsoll_provider_failed_calls_ratio NaN$/im)
   const day = Math.floor(clock.now() / 86_400_000) - 29
   await steps.hset(keys.providerCalls, {
@@ -131,7 +131,7 @@ test('status, page and metrics show the share of calls that failed', async () =>
     ...limits,
   })
   const page = await get('/')
-  expect(page.words).toContain('Failed calls 0.4 % in 30 days (the provider allows 5 %)')
+  expect(page.words).toContain('Failed calls 0.4 % in 30 days (HubSpot allows 5 %)')
   expect(page.text).not.toContain('<span class="fault">')
   const { text } = await get('/metrics')
   expect(text).toMatch(/^plimsoll_provider_failed_calls_ratio 0\.004$/m)

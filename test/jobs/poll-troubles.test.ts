@@ -178,7 +178,7 @@ describe('polls that fail', () => {
     }
     const alerts = await one.alerts()
     expect(outline(alerts)).toEqual(['poll firing entered'])
-    expect(alerts[0]?.message).toContain('It also refuses the token of ')
+    expect(alerts[0]?.message).toContain('A newly refreshed token is refused, too.')
   })
 
   test('because the access token expired unseen work after one refresh', async () => {

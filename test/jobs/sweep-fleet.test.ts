@@ -121,7 +121,7 @@ test('the share of failed calls counts only where there is a whole day of calls'
   await one.called(10, 0, 2)
   await one.sweepFleet()
   expect(await one.alerts()).toEqual(['firing critical entered calls'])
-  expect((await one.messages())[0]).toMatch(/^11\.9 % of 2,020 calls failed in 30 days \(the provider allows 5 %\)\. /)
+  expect((await one.messages())[0]).toMatch(/^11\.9 % of 2,020 calls failed in 30 days \(HubSpot allows 5 %\)\. /)
 })
 
 test('an alert about failed calls gets worse, gets better and ends with their share', async () => {

@@ -180,10 +180,10 @@ const rows: Row[] = [
   [
     'a part of its polls fails',
     'ok',
-    "Association limits can't be read (HubSpot answers 502 since 09:38)",
+    "Association limits can't be read (HubSpot has answered 502 since 09:38)",
     [
       TOKENS,
-      "Association limits can't be read (HubSpot answers 502 since 09:38). Custom property limits are up to date.",
+      "Association limits can't be read (HubSpot has answered 502 since 09:38). Custom property limits are up to date.",
       NO_ALERT,
     ],
     {
@@ -193,8 +193,12 @@ const rows: Row[] = [
   [
     'its last poll failed',
     'ok',
-    "Limits can't be read (HubSpot answers 502 since 09:38)",
-    [TOKENS, "Limits can't be read (HubSpot answers 502 since 09:38). Limits were read 9 s ago.", 'No alert is open.'],
+    "Limits can't be read (HubSpot has answered 502 since 09:38)",
+    [
+      TOKENS,
+      "Limits can't be read (HubSpot has answered 502 since 09:38). Limits were read 9 s ago.",
+      'No alert is open.',
+    ],
     pollFailure(1),
   ],
   [
@@ -222,10 +226,7 @@ const rows: Row[] = [
     'nothing may be read',
     'unknown',
     "limits can't be read: a permission is missing",
-    [
-      TOKENS,
-      "Limits can't be read: a permission is missing; the provider asks for a.read, which may be wrong. It began 24 h ago. Reconnect it with that permission.",
-    ],
+    [TOKENS, "Limits can't be read: a permission is missing. It began 24 h ago. Reconnect it with that permission."],
     { polledAt: null, ...blocked('all', ['a.read']) },
   ],
   [
@@ -293,10 +294,10 @@ const rows: Row[] = [
   [
     'its polls fail, and the alert about that is open',
     'warning',
-    "Limits can't be read (HubSpot answers 502 since 09:38)",
+    "Limits can't be read (HubSpot has answered 502 since 09:38)",
     [
       TOKENS,
-      "Limits can't be read (HubSpot answers 502 since 09:38). Limits were read 9 s ago.",
+      "Limits can't be read (HubSpot has answered 502 since 09:38). Limits were read 9 s ago.",
       'Open alerts: 1 warning; worst: Custom properties, 960 of 1,000, opened 3 h ago.',
     ],
     pollFailure(22),

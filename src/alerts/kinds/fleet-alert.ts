@@ -93,7 +93,7 @@ export const ENDPOINT_CAUSE: Record<Cause, string> = {
   throttled: 'HubSpot throttles every refresh',
 }
 
-const TO_DO: Record<Cause, string> = {
+export const TO_DO: Record<Cause, string> = {
   credentials: 'Check provider.clientId and provider.clientSecret, and the app in your HubSpot developer account.',
   refused:
     'Was the app suspended or deleted, or do provider.clientId and provider.clientSecret belong to another app? Check ' +
@@ -116,8 +116,8 @@ function describeTrouble(cause: Cause, { fleet, breaker }: EndpointState, expire
       : `tokens can't be refreshed (${ENDPOINT_CAUSE[cause]}).`
   return (
     `All ${countOf(fleet, 'account')}: ${what} ${first}${TO_DO[cause]} ` +
-    `${breaker.detail.charAt(0).toUpperCase()}${breaker.detail.slice(1)}. No account was changed. Plimsoll tries one account ` +
-    'at a time. As soon as one works it refreshes all, the nearest to expiry first.'
+    `${breaker.detail.charAt(0).toUpperCase()}${breaker.detail.slice(1)}. Accounts keep their state. Plimsoll tries one; ` +
+    'when it works, all others follow.'
   )
 }
 
@@ -131,11 +131,13 @@ function describeSkew(skewMs: number): string {
 
 const NAMES_STALE = 'plimsoll accounts list --stale names those without a fresh reading'
 
+export const CHECK_STATUS = "Check HubSpot's status page."
+
 /** The provider's outage, as polls show it. */
 export function describeFailingPolls({ polled, failing }: Coverage, reason: string | undefined): string {
   return (
-    `Limits of ${formatCount(failing)} of ${countOf(polled, 'account')} can't be read${becauseOf(reason)}. Check HubSpot's ` +
-    `status page. ${NAMES_STALE}. Plimsoll tries each again. None gets an alert of its own meanwhile.`
+    `Limits of ${formatCount(failing)} of ${countOf(polled, 'account')} can't be read${becauseOf(reason)}. ` +
+    `${CHECK_STATUS} ${NAMES_STALE}. Plimsoll tries each again. None gets an alert of its own meanwhile.`
   )
 }
 

@@ -3,10 +3,9 @@ import type { LastRefresh } from '../../limits/poll-store.ts'
 import { failingAfter, type PollOutcome, type PollRecord, type Refused } from '../../limits/polling/poll-outcome.ts'
 import { type AlertWrites, NO_ALERT_WRITES } from '../../redis/steps.ts'
 import { countOf, formatCount } from '../../text/format-number.ts'
-import { formatMoment } from '../../text/format-time.ts'
 import type { PollCause } from '../alert.ts'
 import { POLL_FIELD } from '../alert-state.ts'
-import { linkCommand } from '../alert-title.ts'
+import { CHECK_REQUEST, IF_IT_LASTS, linkCommand } from '../alert-title.ts'
 import { asHubSpot, unreadText } from '../unread-text.ts'
 import { closeAlert, isDueAgain, type NotifiedSubject, notifyAlert, openState } from './notified-alert.ts'
 
@@ -120,14 +119,12 @@ function describeGrant({ scopes }: GrantAlertSettings, account: GrantedAccount):
   return `The granted scopes do not allow to read limits.${lacks} Connect the account again to grant them. ${linkCommand(account)}`
 }
 
-/** The remedy comes first: mails cut a long message. */
-function describeRefused(settings: PollAlertSettings, account: AttemptedAccount, { what, scopes }: Refused): string {
-  const named = scopes.length === 0 ? '' : ` HubSpot asks for ${someOf(scopes)}, which may be wrong.`
+function describeRefused(settings: PollAlertSettings, account: AttemptedAccount, { what }: Refused): string {
   const app = settings.opensLimits ? '' : ' The app asks for none of these: add one to provider.scopes.'
   return (
     `HubSpot does not show the ${what.join(' and ')} of this account, because a scope was not granted.` +
     `${account.outcome.readAnything ? ' All other limits are up to date.' : ''} Any crm.objects.*.read scope will do, or tickets.${app} ` +
-    `Connect the account again to grant it. ${linkCommand(account)}${named}`
+    `Connect the account again to grant it. ${linkCommand(account)}`
   )
 }
 
@@ -160,9 +157,9 @@ function whyFailing(account: AttemptedAccount, failureClass: string | undefined,
     case 'rejected':
       return { cause: 'unauthorized', message: `Only a new connection helps. ${linkCommand(account)}` }
     case 'client':
-      return failing("HubSpot refuses the request itself: check provider.api and HubSpot's changelog.")
+      return failing(`HubSpot refuses the request itself. ${CHECK_REQUEST}`)
     default:
-      return failing("Plimsoll tries again. If it lasts, check HubSpot's status page.")
+      return failing(`Plimsoll tries again. ${IF_IT_LASTS}`)
   }
 }
 
@@ -173,7 +170,7 @@ function whyUnauthorized({ hubId, refreshes }: AttemptedAccount, since: number):
     failure !== undefined
       ? `The last refresh failed too (${asHubSpot(failure.reason)}).`
       : at >= since
-        ? `It also refuses the token of ${formatMoment(at)}.`
+        ? 'A newly refreshed token is refused, too.'
         : 'No refresh has brought another token since then.'
   const isNoHelp = failure === undefined ? at >= since : failure.class === 'rejected'
   const toDo = isNoHelp ? `Connect the account again. ${linkCommand({ hubId })}` : 'Plimsoll tries again.'

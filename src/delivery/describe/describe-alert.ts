@@ -1,5 +1,5 @@
 import type { Alert } from '../../alerts/alert.ts'
-import { alertTitle, linkCommand } from '../../alerts/alert-title.ts'
+import { adviceIn, alertTitle, linkCommand } from '../../alerts/alert-title.ts'
 import { becauseText } from '../../alerts/evaluation/because.ts'
 import { countsRecords, limitText, seriesName, usedText, wayOutOf } from '../../alerts/series-name.ts'
 import { cleanText } from '../../text/clean-text.ts'
@@ -137,7 +137,7 @@ export function lastedFor({ status, since, measuredAt }: Alert): string | undefi
 function detailsOf(alert: Alert, actions: readonly Action[]): string {
   const { kind, reason, account, supersedes = [] } = alert
   const isLinked = account !== undefined && actions.some(({ name }) => name === RECONNECT)
-  const given = kind === 'limit' ? '' : cleanText(alert.message ?? '', 600)
+  const given = kind === 'limit' ? '' : cleanText(alert.message ?? '', 600).replace(` ${toDo(alert)}`, '')
   const message = isLinked ? given.replace(` ${linkCommand(account)}`, '') : given
   const headline = `${headlineOf(alert)}.`
   const told = message.startsWith(headline) ? message.slice(headline.length).trimStart() : message
@@ -157,24 +157,18 @@ function movedLimit({ limit, previous }: Alert): string {
 function changeOf(alert: Alert): string {
   const { reason, level, previous, kind } = alert
   const moved = previous === undefined ? level : `${previous.level} → ${level}`
-  switch (reason) {
-    case 'entered':
-      return kind === 'limit-changed' ? 'Limit changed' : `New: ${level}`
-    case 'escalated':
-      return `Worse: ${moved}`
-    case 'worse':
-      return `Still ${level}, usage rose`
-    case 'eased':
-      return `Better: ${moved}`
-    case 'recovered':
-      return recovery(alert)
-    case 'repeat':
-      return `Still ${level}`
-    case 'uninstalled':
-      return 'Closed'
-    case 'test':
-      return 'Test'
+  const end = endWithoutRecovery(alert) ?? 'back to normal'
+  const words: Record<Alert['reason'], string> = {
+    entered: kind === 'limit-changed' ? 'Limit changed' : `New: ${level}`,
+    escalated: `Worse: ${moved}`,
+    worse: `Still ${level}, usage rose`,
+    eased: `Better: ${moved}`,
+    recovered: `${end.charAt(0).toUpperCase()}${end.slice(1)}`,
+    repeat: `Still ${level}`,
+    uninstalled: 'Closed',
+    test: 'Test',
   }
+  return words[reason]
 }
 
 /** The end of an alert without anything that got better: its series is no longer watched, or no longer reported. */
@@ -184,34 +178,28 @@ export function endWithoutRecovery({ status, because }: Pick<Alert, 'status' | '
   return because?.is === 'gone' ? 'no longer reported' : undefined
 }
 
-function recovery(alert: Alert): string {
-  const end = endWithoutRecovery(alert)
-  if (end !== undefined) return `${end.charAt(0).toUpperCase()}${end.slice(1)}`
-  const lasted = lastedFor(alert)
-  return lasted === undefined ? 'Back to normal' : `Back to normal after ${lasted}`
-}
-
 function numbersOf({ usage = 0, limit, status, daysLeft = 0 }: Alert): string {
   const days = status === 'firing' && daysLeft > 0 ? `, ${daysLeftText(daysLeft)}` : ''
   return `${usedText(usage, limit)}${days}`
 }
 
-/** Below the bar: since when, how bad, what to do, why. */
+/** Below the bar: what to do, since when, how bad, why. */
 function factsOf(alert: Alert, now: number, links: MailLinks): MailFact[] {
   const { kind, series, since, measuredAt, status } = alert
   if (kind === 'test') return []
   const lasted = lastedFor(alert)
+  const isFiring = status === 'firing'
   const facts: [string, string | undefined][] = [
+    ['To do', isFiring ? toDo(alert) : undefined],
     lasted === undefined
       ? ['Since', formatTimeAndAge(since, now)]
       : ['Lasted', `${lasted}, from ${formatTime(since)} to ${formatTime(measuredAt)}`],
     ['Usage', series !== undefined && countsRecords(series) ? undefined : usageOf(alert)],
     ['Change', changedSince(alert)],
-    ['Forecast', status === 'firing' ? forecastOf(alert) : undefined],
+    ['Forecast', isFiring ? forecastOf(alert) : undefined],
     ['Measured', series === undefined ? undefined : formatTimeAndAge(measuredAt, now)],
-    ['To do', status === 'firing' ? toDo(alert) : undefined],
-    ['Reason', reasonText(alert)],
-    ['Rule', ruleText(alert, links.rule)],
+    ['Reason', isFiring ? reasonText(alert) : undefined],
+    ['Rule', isFiring ? ruleText(alert, links.rule) : undefined],
   ]
   return facts.flatMap(([name, value]) => (value === undefined ? [] : [{ name, value }]))
 }
@@ -255,16 +243,10 @@ function ruleText({ kind, rule, reason }: Alert, placeOf: MailLinks['rule']): st
   return `${cleanText(rule, 80)}${place === undefined ? '' : ` (${place})`}`
 }
 
-/** Other kinds have it in their message. */
 function toDo(alert: Alert): string | undefined {
-  const { kind, series } = alert
+  const { kind, series, message } = alert
   if (wantsReconnect(alert)) return 'Send the reconnect link to an administrator of the account.'
-  if (series === undefined) return undefined
+  if (series === undefined) return adviceIn(message)
   if (kind === 'limit-changed') return 'Check that the account has enough room left.'
   return `${wayOutOf(series) ?? 'Make room'}, or have the limit raised.`
-}
-
-/** The one to name of an account's: a critical one first, else by the order of the message. */
-export function worstDescribed(described: readonly DescribedAlert[]): DescribedAlert | undefined {
-  return described.find(({ badge }) => badge === 'CRITICAL') ?? described[0]
 }

@@ -34,8 +34,8 @@ export interface DescribedChanges {
   note?: string
   /** Alerts and limits of one account are together, in the group of the worst of them. */
   groups: { title: string; accounts: ChangedAccount[] }[]
-  /** Set where not all are shown. */
-  more?: string
+  /** Address of all of them. */
+  more: string
 }
 
 const TITLES: Record<ChangeGroup, string> = {
@@ -45,7 +45,7 @@ const TITLES: Record<ChangeGroup, string> = {
   better: 'Better',
 }
 
-export function describeChanges(changes: FleetChanges): DescribedChanges {
+export function describeChanges(changes: FleetChanges, page = 'plimsoll changes'): DescribedChanges {
   const { items, since, keptSince, leftOut } = changes
   const isOfAccount = (change: FleetChange) => groupOf(change) === 'accounts'
   const bySubject = Map.groupBy(items, (change) => `${isOfAccount(change)} ${subjectOf(change)}`)
@@ -58,9 +58,7 @@ export function describeChanges(changes: FleetChanges): DescribedChanges {
       const own = byGroup.get(group)
       return own === undefined ? [] : [{ title: TITLES[group], accounts: own.map(describeAccount) }]
     }),
-    ...(leftOut > 0 && {
-      more: `${countOf(leftOut, 'more change')} not shown. All changes: plimsoll changes --since ${since}`,
-    }),
+    more: `${leftOut > 0 ? `${countOf(leftOut, 'more change')} not shown. ` : ''}All changes: ${page}`,
   }
 }
 
@@ -88,8 +86,8 @@ const COUNTED: Record<ChangeName, (count: number) => string> = {
   entered: (count) => `${countOf(count, 'alert')} opened`,
   worse: (count) => `${countOf(count, 'alert')} got worse`,
   limit: (count) => `${countOf(count, 'limit')} changed`,
-  eased: (count) => `${countOf(count, 'alert')} eased`,
-  left: (count) => `${countOf(count, 'alert')} ended`,
+  eased: (count) => `${countOf(count, 'alert')} got better`,
+  left: (count) => `${countOf(count, 'alert')} resolved`,
   recovered: (count) => `${countOf(count, 'account')} recovered`,
   uninstalled: (count) => `${countOf(count, 'account')} uninstalled`,
   reconnected: (count) => `${countOf(count, 'account')} reconnected`,
@@ -170,5 +168,5 @@ export function changesBlock({ line, note, groups, more }: DescribedChanges): st
   const parts = groups.map(
     ({ title, accounts }) => `${title}\n${accounts.map((one) => `  ${changeLine(one)}`).join('\n')}`,
   )
-  return [line, ...parts, more ?? [], note ?? []].flat().join('\n\n')
+  return [line, ...parts, more, note ?? []].flat().join('\n\n')
 }

@@ -19,6 +19,8 @@ export interface MailLinks {
   site?: LinkOf
   /** Place of a rule in the config: `thresholds line 31`. */
   rule?: (name: string) => string | undefined
+  /** The page of changes. */
+  changes?: string
   /** Name of the app, as customers know it. */
   appName?: string
   /** The reader is the customer of the account: nothing in the mail is for operators. */

@@ -1,7 +1,7 @@
 import { type FleetChanges, inOrder, type Message } from '../../alerts/alert.ts'
 import { shorten } from '../../text/clean-text.ts'
 import { countOf } from '../../text/format-number.ts'
-import { type Badge, describeAlert, type MailFact, worstDescribed } from './describe-alert.ts'
+import { type Badge, describeAlert, type MailFact } from './describe-alert.ts'
 import { changesBlock, describeChanges } from './describe-changes.ts'
 import { type Action, type MailLinks, RECONNECT } from './mail-links.ts'
 import { subjectLine } from './subject.ts'
@@ -16,11 +16,13 @@ const MARK: Record<Badge, string> = { CRITICAL: '🔴', WARNING: '🟠', RESOLVE
 export interface Outline {
   subject: string
   parts: OutlinePart[]
+  /** Changes since the last digest, always shown. */
+  changes: OutlinePart[]
   /** Alerts that the message itself leaves out. */
   truncated: number
 }
 
-/** One account, an alert that is alone, or what changed since the last digest (of no alerts). */
+/** One account, an alert that is alone, or changes (of no alerts). */
 export interface OutlinePart {
   alerts: number
   lines: string[]
@@ -33,54 +35,52 @@ export function outlineOf(message: Message, links: MailLinks): Outline {
   const { changed, truncated } = data
   const subject = subjectLine(message)
   const byAccount = Map.groupBy(inOrder(message), ({ account }) => account?.hubId)
-  const parts = [...byAccount.values()].map((own) => {
+  const parts = [...byAccount].map(([hubId, own]) => {
     const described = own.map((alert) => describeAlert(alert, Date.parse(timestamp), links))
     const [one, ...others] = described
     const isAlone = byAccount.size === 1 && others.length === 0
-    return isAlone && one !== undefined ? wholePart(one, subject) : accountPart(described, byAccount.size > 1)
+    return isAlone && one !== undefined ? wholePart(one, subject) : accountPart(described, byAccount.size > 1, hubId)
   })
-  const changes = changed === undefined ? [] : [{ alerts: 0, lines: changeLines(changed), facts: [], actions: [] }]
-  return { subject, parts: [...changes, ...parts], truncated }
+  const changes =
+    changed === undefined ? [] : [{ alerts: 0, lines: changeLines(changed, links), facts: [], actions: [] }]
+  return { subject, parts, changes, truncated }
 }
 
 type Described = ReturnType<typeof describeAlert>
 
-function changeLines(changed: FleetChanges): string[] {
-  return shorten(changesBlock(describeChanges(changed)), MOST_CHANGES)
-    .split('\n')
-    .filter(Boolean)
+function changeLines(changed: FleetChanges, links: MailLinks): string[] {
+  const lines = shorten(changesBlock(describeChanges(changed, links.changes)), MOST_CHANGES).split('\n')
+  return lines.filter(Boolean).map((line) => line.replace(/^ +/, '• '))
 }
 
 /** The subject has the headline already, unless that was too long for it. */
 function wholePart(one: Described, subject: string): OutlinePart {
-  const { badge, headline, details, happened, percent, records, actions } = one
+  const { headline, details, happened, percent, records, actions } = one
   const told = percent === undefined && !subject.includes(headline) ? happened : details
   const rows = (records?.rows ?? [])
     .slice(0, MOST_LISTED)
     .map(({ label, id, usage }) => ['•', label ?? [], `#${id}`, usage].flat().join(' '))
   const facts = one.facts.map(({ name, value }) => ({ name, value: shorten(value, MOST_LINE) }))
-  const lines = [told === '' ? [] : `${MARK[badge]} ${told}`, records ? `Records (${records.note})` : [], rows].flat()
+  const lines = [told === '' ? [] : told, records ? `Records (${records.note})` : [], rows].flat()
   return { alerts: 1, lines, facts, actions }
 }
 
-/** One account: its alerts a field each, and the links of the worst. */
-function accountPart(own: readonly Described[], isNamed: boolean): OutlinePart {
+/** One account: its alerts a field each, and its page. */
+function accountPart(own: readonly Described[], isNamed: boolean, hubId: number | undefined): OutlinePart {
   const facts = own.slice(0, MOST_LISTED).map(({ badge, topic, numbers }) => ({
     name: shorten(`${MARK[badge]} ${topic}`, MOST_LINE),
     value: numbers,
   }))
   const more = own.length > facts.length ? [countOf(own.length - facts.length, 'more alert')] : []
-  const worst = worstDescribed(own)
-  const actions = own.flatMap((one) =>
-    one.actions.filter(({ name }, n) => (one === worst && n === 0) || name === RECONNECT),
-  )
-  const account = isNamed ? [own[0]?.subject ?? ''] : []
-  return { alerts: own.length, lines: [...account, ...more], facts, actions: actions.slice(0, 2) }
+  const { subject = '', url } = own[0] ?? {}
+  const actions = own.flatMap((one) => one.actions.filter(({ name }) => name === RECONNECT)).slice(0, 1)
+  if (url !== undefined) actions.unshift({ name: hubId === undefined ? 'Open page' : 'Open account', url })
+  return { alerts: own.length, lines: isNamed ? [subject, ...more] : more, facts, actions }
 }
 
 /** The first parts, as many as fit; `render` also gets the number of alerts that are left out. */
 export function fitted<T>(
-  { parts, truncated }: Outline,
+  { parts, changes, truncated }: Outline,
   render: (shown: readonly OutlinePart[], left: number) => T,
   fits: (rendered: T) => boolean,
 ): T {
@@ -88,7 +88,7 @@ export function fitted<T>(
   const renderFirst = (count: number) => {
     const shown = parts.slice(0, count)
     return render(
-      shown,
+      [...shown, ...changes],
       shown.reduce((left, { alerts }) => left - alerts, total),
     )
   }
@@ -122,10 +122,13 @@ function partText({ lines, facts, actions }: OutlinePart): string {
 
 /** For services that read markup everywhere: an address, a mention or a sign of markup becomes a lookalike. */
 export function withoutMarkup(text: string): string {
-  return text
-    .replaceAll('://', ':∕∕')
-    .replaceAll('](', '] (')
-    .replace(/[@*_~`<>\\]/g, (sign) => LOOKALIKES[sign] ?? sign)
+  return (
+    text
+      .replaceAll('://', ':∕∕')
+      .replaceAll('](', '] (')
+      // Within a word an underscore is no markup: a code can be searched for.
+      .replace(/[@*~`<>\\]|(?<![\p{L}\p{N}])_|_(?![\p{L}\p{N}])/gu, (sign) => LOOKALIKES[sign] ?? sign)
+  )
 }
 
 const LOOKALIKES: Record<string, string> = {

@@ -28,12 +28,12 @@ Worse: warning → critical.
 
 ████████████████████████████░░ 96 %
 
+To do          Delete custom properties that are not in use (in HubSpot: Settings > Properties), or have the limit raised.
 Since          2026-11-20 09:00 UTC (25 h ago)
 Usage          960 of 1,000 (96 %), 40 left
 Change         up 20 since 2026-11-21 09:45 UTC (940 → 960 of 1,000)
 Forecast       6 days left at this pace
 Measured       2026-11-21 10:00 UTC (5 min ago)
-To do          Delete custom properties that are not in use, or have the limit raised.
 Rule           customProperties.overall
 
 Open account   https://plimsoll.example.com/accounts/123
@@ -62,7 +62,7 @@ describe('what happened', () => {
   test.each([
     ['entered', { reason: 'entered' }, 'New: critical.'],
     ['eased', { reason: 'eased', level: 'warning', previous: fromCritical }, 'Better: critical → warning.'],
-    ['recovered', { reason: 'recovered', status: 'resolved' }, 'Back to normal after 25 h.'],
+    ['recovered', { reason: 'recovered', status: 'resolved' }, 'Back to normal.'],
     [
       'ended with its rule',
       { reason: 'recovered', status: 'resolved', because: { is: 'no-rule' } },
@@ -228,13 +228,13 @@ describe('an account with several alerts', () => {
   const series = { metric: 'customProperties.objectType', objectTypeId: '2-77', label: 'Ships' }
   const own = [anAlert({ level: 'warning', percent: 81, usage: 810 }), anAlert({ id: 'a-2', series }), anAtLimitAlert()]
   const other = onAccount(7, anAlert({ level: 'warning', percent: 90 }))
-  const line = 'acme.example.com (123): 2 critical, 1 warning; worst: 212 contacts have the maximum of companies'
+  const line = 'acme.example.com (123)'
 
-  test('has one line for all of them, and its alerts below, in a mail of its own', () => {
+  test('is named once, above its alerts, in a mail of its own', () => {
     const { subject, text, html } = renderEmail(aMessage(own), NOW)
     expect(subject).toBe('[CRITICAL] acme.example.com (123): 212 contacts have the maximum of companies and 2 more')
-    for (const part of [text, readable(html)]) expect(part.split(line)).toHaveLength(2)
-    expect(text.startsWith(line)).toBe(true)
+    for (const part of [text, readable(html)]) expect(part.split(line)).toHaveLength(part === text ? 2 : 3)
+    expect(text.startsWith('3 alerts: 2 critical, 1 warning in 1 account.\n')).toBe(true)
   })
 
   test('in a digest, before the accounts that are better off', () => {
@@ -285,11 +285,11 @@ The limit went down from 1,000 to 500: usage is now 96 % (480).
 
 ████████████████████████████░░ 96 %
 
+To do          Check that the account has enough room left.
 Since          2026-11-21 10:00 UTC (5 min ago)
 Usage          480 of 500 (96 %), 20 left
 Change         up 2 since 2026-11-21 09:45 UTC (478 of 1,000 → 480 of 500)
 Measured       2026-11-21 10:00 UTC (5 min ago)
-To do          Check that the account has enough room left.
 Reason         HubSpot changed the limit
 
 Open account   https://plimsoll.example.com/accounts/123
@@ -332,12 +332,12 @@ function digest(data: Partial<Message['data']>) {
 test('a digest of nothing says so, in subject and text', () => {
   const { subject, summary, rows, sections } = digest({ totals: { accounts: 0, critical: 0, warning: 0 } })
   expect(subject).toBe('[DIGEST] Daily: no open alerts')
-  expect(summary).toBe('Daily digest: no open alerts.')
+  expect(summary).toBe('No open alerts.')
   expect([...rows, ...sections]).toEqual([])
 })
 
 test('a digest tells all there is, also what it does not show', () => {
-  const { subject, summary, rows, omitted } = digest({
+  const { subject, rows, omitted } = digest({
     period: 'week',
     alerts: [anAlert()],
     truncated: 1_213,
@@ -345,7 +345,6 @@ test('a digest tells all there is, also what it does not show', () => {
     changes: { new: 3, worse: 2, better: 1, resolved: 4 },
   })
   expect(subject).toBe('[DIGEST] Weekly: 14 critical, 1,200 warnings in 1,000 accounts')
-  expect(summary).toBe('Weekly digest: 14 critical, 1,200 warnings in 1,000 accounts.')
   expect(rows).toHaveLength(1)
   expect(omitted).toContain('1,213 more alerts')
 })
@@ -353,27 +352,27 @@ test('a digest tells all there is, also what it does not show', () => {
 describe('a digest that is not the first has what changed since the last one below its alerts', () => {
   const mail = (changed: FleetChanges) => {
     const message = aMessage([anAlert()], { type: 'alert.digest' })
-    return renderEmail({ ...message, data: { ...message.data, period: 'day', changed } }, NOW)
+    return renderEmail({ ...message, data: { ...message.data, period: 'day', changed } }, NOW, {
+      changes: 'https://plimsoll.example.com/changes',
+    })
   }
 
   test('a line for each account, by group', () => {
     const { text, html } = mail(someChanges())
-    const ends = `Daily digest: 1 critical in 1 account.
-
-acme.example.com (123)
+    const ends = `acme.example.com (123)
   https://plimsoll.example.com/accounts/123
   [CRITICAL] Custom properties, 960 of 1,000, 6 days left
 
-1 account must reconnect, 1 alert opened, 1 limit changed, 1 alert ended, 1 account connected since 2026-11-20 08:00 UTC.
+1 account must reconnect, 1 alert opened, 1 limit changed, 1 alert resolved, 1 account connected since 2026-11-20 08:00 UTC.
 
 Accounts: connected, uninstalled, must reconnect
   globex.example.com (5): tokens, ok → must reconnect (2026-11-21 09:00 UTC)
   account 9: reconnected (2026-11-21 10:00 UTC)
 
 Worse
-  acme.example.com (123): 1 alert opened, 1 limit changed, 1 alert ended; worst: Custom properties, ok → critical, 960 of 1,000 (2026-11-21 10:00 UTC)
+  acme.example.com (123): 1 alert opened, 1 limit changed, 1 alert resolved; worst: Custom properties, ok → critical, 960 of 1,000 (2026-11-21 10:00 UTC)
 
-7 more changes not shown. All changes: plimsoll changes --since 2026-11-20T08:00:00.000Z
+7 more changes not shown. All changes: https://plimsoll.example.com/changes
 
 Not all changes before 2026-11-20 12:00 UTC are kept.\n`
     expect(text.slice(0, ends.length)).toBe(ends)
@@ -381,7 +380,8 @@ Not all changes before 2026-11-20 12:00 UTC are kept.\n`
     const lines = ends.slice(ends.indexOf('1 account must')).split('\n').filter(Boolean)
     expect(lines).toHaveLength(8)
     for (const line of lines) expect(read).toContain(line.trim())
-    expect(read.indexOf('Daily digest')).toBeLessThan(read.indexOf('1 account must reconnect'))
+    expect(read.indexOf('Custom properties 96 %')).toBeLessThan(read.indexOf('1 account must reconnect'))
+    expect(html).toContain('<a href="https://plimsoll.example.com/changes">')
   })
 
   test('in one line where nothing did', () => {
@@ -408,15 +408,14 @@ test('what concerns the whole fleet is in no account', () => {
   expect(digest({ totals: { accounts: 0, critical: 1, warning: 0 } }).subject).toBe('[DIGEST] Daily: 1 critical')
 })
 
-test('one alert that is named as the worst of an account is critical, and the links of Slack are of it', () => {
+test('of several alerts of an account the critical one is first, and Slack links the account', () => {
   const poll = anAlert({ id: 'a-2', kind: 'poll', level: 'warning', rule: 'poll', cause: 'failing' })
   const { series: _, usage: __, limit: ___, percent: ____, remaining: _____, daysLeft: ______, ...bare } = poll
   const message = aMessage([bare, anAlert()])
   const { text } = renderEmail(message, NOW)
-  expect(text).toContain('1 critical, 1 warning; worst: Custom properties, 960 of 1,000')
-  const links = { open: ({ id }: Alert) => `https://plimsoll.example.com/alerts/${id}` }
-  const slack = slackBody(message, { receiver: 'chat', home: 'https://plimsoll.example.com/', groupBy: [], links })
-  expect(slack).toContain(`alerts/${anAlert().id}|Open alert`)
+  expect(text).toMatch(/^2 alerts: 1 critical, 1 warning in 1 account\.\n/)
+  const slack = slackBody(message, { receiver: 'chat', home: 'https://plimsoll.example.com/', groupBy: [] })
+  expect(slack).toContain('accounts/123|Open account')
 })
 
 test('names of rows and links in plain text are apart from what they name', () => {
@@ -424,16 +423,20 @@ test('names of rows and links in plain text are apart from what they name', () =
   expect(renderEmail(aMessage([aTokenAlert()]), NOW, links).text).toMatch(/^Reconnect link +https:/m)
 })
 
-test('a message of several accounts begins with a line for each, before it shows them one by one', () => {
+test('a message of several alerts begins with a line and a link for each, before it shows them one by one', () => {
   const others = [7, 8].map((hubId) => onAccount(hubId, anAlert({ level: 'warning', percent: 90, usage: 900 })))
   const message = aMessage([...others, anAlert(), anAtLimitAlert({ id: 'a-9' })])
   const lines = [
-    '[CRITICAL] acme.example.com (123): 2 critical; worst: 212 contacts have the maximum of companies',
+    '[CRITICAL] acme.example.com (123): 212 contacts have the maximum of companies',
+    '[CRITICAL] acme.example.com (123): Custom properties, 960 of 1,000',
     '[WARNING] account-7.example.com (7): Custom properties, 900 of 1,000',
     '[WARNING] account-8.example.com (8): Custom properties, 900 of 1,000',
   ]
   const { text, html } = renderEmail(message, NOW)
-  expect(text).toContain(`4 alerts: 2 critical, 2 warnings in 3 accounts.\n${lines.join('\n')}\n`)
-  expect(readable(html)).toContain(lines.join(' ').replaceAll(/\[(\w+)\]/g, '$1'))
+  expect(text).toContain(
+    `4 alerts: 2 critical, 2 warnings in 3 accounts.\n${lines[0]}\n  https://plimsoll.example.com/accounts/123\n${lines[1]}\n`,
+  )
+  expect(text.match(/^To do .*Delete custom properties/gm)).toHaveLength(1)
+  expect(readable(html).replaceAll(/ +/g, ' ')).toContain(lines.join(' ').replaceAll(/\[(\w+)\]/g, '$1'))
   expect(renderEmail(aMessage([anAlert()]), NOW).text).not.toContain('[CRITICAL] acme.example.com (123): custom')
 })

@@ -74,7 +74,7 @@ describe('the subject of', () => {
     [
       'a token that may yet be saved',
       aMessage([aTokenAlert({ cause: 'failing' })]),
-      '[CRITICAL] acme.example.com (123): Token refreshes fail',
+      "[CRITICAL] acme.example.com (123): Tokens can't be refreshed",
     ],
     [
       'an uninstall that hangs',
@@ -94,7 +94,7 @@ describe('the subject of', () => {
           level: 'warning',
           cause: 'failing',
           message:
-            "Association limits can't be read (HubSpot answers 502 since 13:36). Custom property limits are up to date.",
+            "Association limits can't be read (HubSpot has answered 502 since 13:36). Custom property limits are up to date.",
         }),
       ]),
       "[WARNING] acme.example.com (123): Association limits can't be read",

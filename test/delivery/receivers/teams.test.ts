@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import * as z from 'zod'
-import { aMessage, anAlert, onAccount, someChanges } from '../example-messages.ts'
+import { aMessage, anAlert, aTokenAlert, onAccount, someChanges } from '../example-messages.ts'
 import { aFarSide, answers, sendThrough } from './far-side.ts'
 
 const block = z.looseObject({ type: z.enum(['TextBlock', 'FactSet']), text: z.string().min(1).optional() })
@@ -38,7 +38,7 @@ async function cardFor(message = aMessage()) {
 test('one alert is a card with what happened, its facts and its links, but the one that acknowledges', async () => {
   const { fallbackText, body, actions } = await cardFor()
   expect(fallbackText).toContain('acme.example.com')
-  expect(body[1]?.text).toBe('🔴 Worse: warning → critical.')
+  expect(body[1]?.text).toBe('Worse: warning → critical.')
   expect(JSON.stringify(body)).toContain('960 of 1,000 (96 %), 40 left')
   expect(actions).toEqual([
     { type: 'Action.OpenUrl', title: 'Open alert', url: 'https://plimsoll.example.com/alerts/a-1' },
@@ -57,20 +57,31 @@ test('of many alerts as many are shown as the card has room for, the rest is cou
   )
 })
 
-test('a digest begins with what changed', async () => {
+test('a digest ends with what changed, a list of lines', async () => {
   const data = { groupKey: 'g', truncated: 0, alerts: [anAlert()], period: 'day' as const, changed: someChanges() }
   const { body } = await cardFor(aMessage([], { type: 'alert.digest', data }))
-  expect(body[1]?.text).toMatch(/^1 account must reconnect/)
+  const lines = body.map(({ text = '' }) => text)
+  expect(lines[1]).toBe('Worse: warning → critical.')
+  expect(lines.findIndex((line) => line.startsWith('1 account must reconnect'))).toBeGreaterThan(1)
+  expect(lines.filter((line) => line.startsWith('• '))).toHaveLength(3)
 })
 
-test.each(['*bold*', '[click](http://evil.example)', '<at>everybody</at>', '`code`', 'http://evil.example'])(
-  "a stranger's words are no markup: %s",
-  async (words) => {
-    const series = { metric: 'customProperties.objectType', objectTypeId: '2-1', label: words }
-    const { fallbackText, body } = await cardFor(
-      aMessage([anAlert({ account: { hubId: 7, hubDomain: words }, series })]),
-    )
-    for (const text of [fallbackText, ...body.flatMap((one) => one.text ?? [])])
-      expect(text).not.toMatch(/[*`<>]|\]\(|:\/\/evil/)
-  },
-)
+test('a code is shown as it is, to be searched for', async () => {
+  const message = 'HubSpot answered 401: invalid_client.'
+  const { body } = await cardFor(aMessage([{ ...aTokenAlert(), message }]))
+  expect(JSON.stringify(body)).toContain('invalid_client')
+})
+
+test.each([
+  '*bold*',
+  '_italic_',
+  '[click](http://evil.example)',
+  '<at>everybody</at>',
+  '`code`',
+  'http://evil.example',
+])("a stranger's words are no markup: %s", async (words) => {
+  const series = { metric: 'customProperties.objectType', objectTypeId: '2-1', label: words }
+  const { fallbackText, body } = await cardFor(aMessage([anAlert({ account: { hubId: 7, hubDomain: words }, series })]))
+  for (const text of [fallbackText, ...body.flatMap((one) => one.text ?? [])])
+    expect(text).not.toMatch(/[*`<>]|_italic|\]\(|:\/\/evil/)
+})

@@ -52,10 +52,14 @@ ${changes === undefined ? undefined : changesRow(changes)}`
 /** Text by a template of the config: its lines stay, its addresses can be followed, and nothing of it is markup. */
 function ownRow(own: string): Html {
   const lines = own.split('\n').map((line, n) => {
-    const words = eachWord(line, (word) => (/^https?:\/\//.test(word) ? html`<a href="${word}">${word}</a>` : word))
-    return html`${n === 0 ? undefined : html`<br>\n`}${words.map((word) => html`${word}`)}`
+    return html`${n === 0 ? undefined : html`<br>\n`}${withLinks(line)}`
   })
   return html`<tr><td class="cell text" style="${CELL};${TEXT};font-size:15px;line-height:22px;word-break:break-word">${lines}</td></tr>`
+}
+
+function withLinks(line: string): Html {
+  const words = eachWord(line, (word) => (/^https?:\/\//.test(word) ? html`<a href="${word}">${word}</a>` : word))
+  return html`${words.map((word) => html`${word}`)}`
 }
 
 /** The sections and rows that a mail program shows: a section that doesn't fit becomes a row, a row is only counted. */
@@ -84,26 +88,25 @@ function noteRow(note: string, mark?: Html): Html {
   return html`<tr><td class="cell text" style="${CELL};${TEXT};font-size:15px;line-height:22px">${mark}${note}</td></tr>`
 }
 
-/** A line for each account, before the sections. */
+/** A line for each alert, before the sections. */
 function overviewRow(overview: MailContent['overview']): Html | undefined {
   if (overview.length === 0) return undefined
   return html`<tr><td class="cell text" style="padding:0 28px 12px;${TEXT};font-size:14px;line-height:20px;word-break:break-word">${overview.map(
-    ({ badge, line }) => html`<div style="padding-bottom:8px">${badgeMark(badge)} &nbsp;<bdi>${line}</bdi></div>\n`,
+    ({ badge, line, url }) =>
+      html`<div style="padding-bottom:8px">${badgeMark(badge)} &nbsp;${linked(line, url)}</div>\n`,
   )}</td></tr>`
 }
 
 /** The end of a digest. */
 function changesRow({ line, note, groups, more }: DescribedChanges): Html {
-  const quiet = (text: string | undefined) =>
-    text === undefined
-      ? undefined
-      : html`<div class="quiet" style="${QUIET};font-size:13px;padding-top:8px">${text}</div>`
+  const end = withLinks([more, note ?? []].flat().join(' '))
+  const quiet = html`<div class="quiet" style="${QUIET};font-size:13px;padding-top:8px">${end}</div>`
   const lists = groups.map(
     ({ title, accounts }) => html`<div style="padding-top:10px"><b>${title}</b></div>
 ${accounts.map((one) => html`<div style="word-break:break-word"><bdi>${changeLine(one)}</bdi></div>\n`)}`,
   )
   return html`<tr><td class="cell line text" style="${CELL};${TEXT};font-size:14px;line-height:21px;${LINE}"><div style="font-size:15px">${line}</div>
-${lists}${quiet(more)}${quiet(note)}</td></tr>`
+${lists}${quiet}</td></tr>`
 }
 
 function sectionRow(alert: ListedAlert, below: boolean): Html {

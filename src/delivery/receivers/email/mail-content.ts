@@ -2,18 +2,18 @@ import { type Alert, compareLevels, inOrder, type Message } from '../../../alert
 import { cleanText } from '../../../text/clean-text.ts'
 import { countOf } from '../../../text/format-number.ts'
 import { formatTime } from '../../../text/format-time.ts'
-import { type Badge, type DescribedAlert, describeAlert, worstDescribed } from '../../describe/describe-alert.ts'
+import { type Badge, type DescribedAlert, describeAlert, type MailFact } from '../../describe/describe-alert.ts'
 import { type DescribedChanges, describeChanges } from '../../describe/describe-changes.ts'
 import { subjectFor } from '../../describe/for-customer.ts'
 import type { MailLinks } from '../../describe/mail-links.ts'
-import { accountsIn, badgeOfMessage, totalOf } from '../../describe/subject.ts'
+import { badgeOfMessage, totalOf } from '../../describe/subject.ts'
 import type { TemplateTexts } from '../../templates/message-template.ts'
 
 /** One of several alerts of a mail, which lists them account by account. */
 export interface ListedAlert extends DescribedAlert {
   /** In a digest: how it moved since the one before. */
   sinceLast?: 'new' | 'worse' | 'better'
-  /** On the first of its account: the account, and where it has several alerts how many, and the worst. */
+  /** On the first of its account: the account. */
   heading?: string
 }
 
@@ -25,10 +25,10 @@ export interface MailContent {
   own?: string
   /** Changes since the digest before; of a digest, and below its alerts. */
   changes?: DescribedChanges
-  /** For alerts of several accounts: one line above them all. */
+  /** One line above several alerts. */
   summary?: string
-  /** Below it, of alerts that are all shown whole: a line for each account. */
-  overview: { badge: Badge; line: string }[]
+  /** Below it, of alerts that are all shown whole: a line for each, and its page. */
+  overview: { badge: Badge; line: string; url?: string }[]
   /** Shown whole, each in a section. */
   sections: ListedAlert[]
   /** Shown as one row of a table each. */
@@ -48,8 +48,8 @@ export function mailContent(message: Message, now: number, links: MailLinks, tex
   const whole = type === 'alert.digest' ? 0 : count > MAX_SECTIONS ? SECTIONS_OF_MANY : MAX_SECTIONS
   const accounts = Map.groupBy(inOrder(message), ({ account }) => account?.hubId)
   const listed = [...accounts.values()].flatMap((own) => {
-    const described = own.map((alert) => listedAlert(alert, message, now, links))
-    return described.map((one, n) => (n === 0 ? { ...one, heading: headingOf(own, described) } : one))
+    const [first, ...others] = own.map((alert) => listedAlert(alert, message, now, links))
+    return first === undefined ? [] : [{ ...first, heading: first.subject }, ...others]
   })
   const rows = listed.slice(whole)
   const [next] = rows
@@ -59,10 +59,10 @@ export function mailContent(message: Message, now: number, links: MailLinks, tex
     badge: badgeOfMessage(message),
     subject: texts.title ?? subjectFor(message, links),
     ...(texts.body !== undefined && { own: texts.body }),
-    ...(data.changed !== undefined && { changes: describeChanges(data.changed) }),
+    ...(data.changed !== undefined && { changes: describeChanges(data.changed, links.changes) }),
     ...(summary !== undefined && { summary }),
-    overview: summary === undefined || rows.length > 0 ? [] : overviewOf(listed),
-    sections: listed.slice(0, whole),
+    overview: summary === undefined || rows.length > 0 ? [] : overviewOf(listed, accounts.size > 1),
+    sections: withoutRepeats(listed.slice(0, whole)),
     rows,
     ...(data.truncated > 0 && {
       omitted: `${countOf(data.truncated, 'more alert')} not shown. All open alerts: plimsoll alerts list`,
@@ -77,31 +77,28 @@ function listedAlert(alert: Alert, { data }: Message, now: number, links: MailLi
   return { ...describeAlert(alert, now, links), ...(moved !== 'same' && { sinceLast: moved }) }
 }
 
-/** `acme.example.com (123): 3 critical, 2 warnings; worst: Contacts per company: 500 of 500 (limit reached)`. */
-function headingOf(alerts: Alert[], described: DescribedAlert[]): string {
-  const worst = worstDescribed(described)
-  if (worst === undefined || alerts.length === 1) return worst?.subject ?? ''
-  const total = totalOf({ groupKey: '', truncated: 0, alerts }).replace(/ in [\d,]+ accounts?$/, '')
-  return `${worst.subject}: ${total}; worst: ${worst.headline}`
+function overviewOf(listed: readonly ListedAlert[], areNamed: boolean): MailContent['overview'] {
+  return listed.map(({ badge, subject, headline, actions: [open] }) => ({
+    badge,
+    line: areNamed ? `${subject}: ${headline}` : headline,
+    ...(open !== undefined && { url: open.url }),
+  }))
 }
 
-/** Several alerts of one account are one line, which its first has as heading. */
-function overviewOf(listed: readonly ListedAlert[]): MailContent['overview'] {
-  const lines = [...Map.groupBy(listed, ({ subject }) => subject).values()].map((own) => {
-    const { badge = 'WARNING', subject = '', headline = '' } = worstDescribed(own) ?? {}
-    const [first] = own
-    return { badge, line: own.length === 1 ? `${subject}: ${headline}` : (first?.heading ?? subject) }
-  })
-  return lines.length > 1 ? lines : []
+/** The same advice is read once. */
+function withoutRepeats(sections: readonly ListedAlert[]): ListedAlert[] {
+  const said = new Set<string>()
+  const isNew = ({ name, value }: MailFact) => name !== 'To do' || (!said.has(value) && said.add(value))
+  return sections.map((one) => ({ ...one, facts: one.facts.filter(isNew) }))
 }
 
 function summaryOf({ type, data }: Message): string | undefined {
   const { alerts, truncated, period } = data
-  if (period !== undefined) return `${period === 'week' ? 'Weekly' : 'Daily'} digest: ${totalOf(data)}.`
+  if (period !== undefined) return alerts.length > 0 ? undefined : 'No open alerts.'
   if (type === 'alert.digest') {
     return `First readings of new accounts: ${totalOf(data)}. From now on each change is a message of its own.`
   }
-  if (alerts.length === 0 || (truncated === 0 && accountsIn(alerts) <= 1)) return undefined
+  if (alerts.length + truncated <= 1) return undefined
   const listed = truncated > 0 ? `, the first ${alerts.length}` : ''
   return `${countOf(alerts.length + truncated, 'alert')}${listed}: ${totalOf({ ...data, truncated: 0 })}.`
 }

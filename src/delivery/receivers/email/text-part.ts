@@ -13,13 +13,17 @@ export function textPart(content: MailContent): string {
   const end = `-- \n${footer}`
   if (own !== undefined) return `${own}\n\n${end}\n`
   const blocks = [
-    summary === undefined ? [] : [summary, overview.map(({ badge, line }) => `[${badge}] ${line}`)].flat().join('\n'),
+    summary === undefined ? [] : [summary, overview.map(overviewText)].flat().join('\n'),
     sections.map(sectionText),
     rows.length === 0 ? [] : rows.map(rowText).join('\n').trimStart(),
     omitted ?? [],
     changes === undefined ? [] : changesBlock(changes),
   ].flat()
   return `${blocks.join(sections.length > 1 ? `\n\n${'='.repeat(60)}\n\n` : '\n\n')}\n\n${end}\n`
+}
+
+function overviewText({ badge, line, url }: MailContent['overview'][number]): string {
+  return `[${badge}] ${line}${url === undefined ? '' : `\n  ${url}`}`
 }
 
 function sectionText(alert: ListedAlert): string {
