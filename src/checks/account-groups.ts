@@ -1,5 +1,5 @@
-import { countOf, formatCount, formatSpan } from '../text/format-number.ts'
-import { accountText } from '../views/alert-texts.ts'
+import { countOf, formatSpan } from '../text/format-number.ts'
+import { accountText, handledText } from '../views/alert-texts.ts'
 import { isLow, shareText } from '../views/fleet-health.ts'
 import { confirmationText } from '../views/judge-account.ts'
 import { type Check, critical, type Trouble, type TroubleOf, warning } from './check.ts'
@@ -14,7 +14,7 @@ function groupTroubles({ groups }: StatusFacts, group: Group, make: Make, what: 
   if (count <= handled) return []
   const more = count > 1 ? ` and ${countOf(count - 1, 'more account')}` : ''
   const who = first === undefined ? countOf(count, 'account') : `${accountText(first)}${more}`
-  const handledNote = handled === 0 ? '' : `, ${formatCount(handled)} acknowledged or silenced`
+  const handledNote = handled === 0 ? '' : `, ${handledText({ handled })}`
   const only = count === 1 && first !== undefined ? { only: first.hubId } : {}
   return [make(`${who}: ${what}${handledNote}`, { is: 'accounts', group, ...only })]
 }
@@ -41,13 +41,13 @@ export const accountTokens: Check = {
     const what = refused === '' ? 'refresh fails' : count === 1 ? refused : `refresh fails; ${refused}`
     const fails = expired > groups.failing.handled ? `${what}, ${countOf(expired, 'token')} expired` : what
     const { isDead = false } = groups.parked
-    const paused = `paused by the provider${isDead ? ', token expired' : ''}`
+    const paused = `paused by HubSpot${isDead ? ', token expired' : ''}`
     const verb = refused === '' ? 'Check refreshes' : 'Reconnect'
     return [
       ...lost,
       ...groupTroubles(facts, 'refresh', (...more) => critical('Check refreshes', ...more), late),
       ...groupTroubles(facts, 'failing', (...more) => (isGrave ? critical : warning)(verb, ...more), fails),
-      ...groupTroubles(facts, 'parked', (...more) => (isDead ? critical : warning)('Wait', ...more), paused),
+      ...groupTroubles(facts, 'parked', (...more) => (isDead ? critical : warning)('Paused', ...more), paused),
     ]
   },
 }

@@ -65,9 +65,9 @@ export function readFleetFacts(deps: FleetSources) {
     receivers: deps.receiverStore.read(),
     heartbeat: readHeartbeat(new HeartbeatStore(store, keys), now),
     bounds,
-    /** Fields of alerts about all accounts, or a receiver: open ones, and those of them that an operator has handled. */
-    announced: new Set<string>(),
-    handled: new Set<string>(),
+    /** Fields and ids of alerts about all accounts, or a receiver: open ones, and those that are acknowledged or silenced. */
+    announced: new Map<string, string>(),
+    handled: new Map<string, string>(),
   })
 }
 

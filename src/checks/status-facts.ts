@@ -9,6 +9,7 @@ import { unlessOfOtherType } from '../redis/other-type.ts'
 import { NO_ACCOUNT } from '../redis/steps.ts'
 import { iso } from '../text/format-time.ts'
 import { findAlerts } from '../views/find-alerts.ts'
+import { isHandled } from '../views/silenced.ts'
 import { readUnwell } from '../views/unwell-accounts.ts'
 import type { ViewDeps } from '../views/view-deps.ts'
 import { awaitParts, type FleetSources, readFleetFacts } from './facts.ts'
@@ -58,11 +59,13 @@ export async function readStatusFacts(deps: StatusSources) {
       stale: groupOf(deps, coverage.stale, () => deps.coverage.stalest()),
     }),
   ])
-  const fields = alerts.status.worst.flatMap(({ kind, field }) => (kind === 'fleet' && field ? [field] : []))
+  const fields = alerts.status.worst.flatMap(({ kind, field, id }) =>
+    kind === 'fleet' && field ? [[field, id] as const] : [],
+  )
   return {
     ...fleet,
     handled: alerts.handledFields,
-    announced: new Set([...fields, ...alerts.handledFields]),
+    announced: new Map([...fields, ...alerts.handledFields]),
     accounts: {
       total: Object.values(byState).reduce((sum, n) => sum + n, 0),
       ...alerts.unwell,
@@ -132,21 +135,22 @@ async function groupOf(
 /** The open alerts, those that are handled only as far as they are counted and known. */
 async function alertFacts(deps: StatusSources, now: number) {
   const handledTokens: number[] = []
-  const handledFields = new Set<string>()
+  const handledFields = new Map<string, string>()
   const worst: Partial<Record<AlertLevel, OpenState>> = {}
   const visit = (open: OpenState, isHandled: boolean) => {
-    const { hubId, field, state } = open
-    if (isHandled && hubId === NO_ACCOUNT) handledFields.add(field)
+    const { id, hubId, field, state } = open
+    if (isHandled && hubId === NO_ACCOUNT) handledFields.set(field, id)
     else if (isHandled && field === TOKEN_FIELD) handledTokens.push(hubId)
     if (isHandled || isNamedByState(open)) return
     const before = worst[state.level]
     if (before === undefined || byConsequence(rankedState(open), rankedState(before)) < 0) worst[state.level] = open
   }
-  const search = { silences: await deps.silences.active(now), mark: 'active' as const, visit }
+  const search = { silences: await deps.silences.active(now), visit }
   // Each of the worst alerts is of one of as many accounts.
   const page = { accounts: WORST_ALERTS, alerts: Number.POSITIVE_INFINITY }
   const { counts, alerts, surveyed } = await findAlerts(deps, search, page, now)
   const unwell = await readUnwell(deps, surveyed, search.silences)
+  const at = (rank: number) => unwell.filter(({ place: [level] }) => level === rank).length
   const unnamed = await Promise.all(
     Object.entries(worst).map(async ([level, { hubId, field }]) => {
       const [alert] = await readOpenAlerts(deps.store, deps.keys, [hubId], (open) => open.field === field)
@@ -156,11 +160,8 @@ async function alertFacts(deps: StatusSources, now: number) {
   return {
     handledTokens,
     handledFields,
-    unwell: {
-      critical: unwell.filter(({ place: [level] }) => level === 0).length,
-      warning: unwell.filter(({ place: [level] }) => level === 1).length,
-    },
+    unwell: { critical: at(0), warning: at(1), unknown: at(2), handled: at(3) },
     unnamed: Object.fromEntries(unnamed.flat()) as Partial<Record<AlertLevel, OpenAlert>>,
-    status: { ...counts, worst: alerts.slice(0, WORST_ALERTS) },
+    status: { ...counts, worst: alerts.filter((alert) => !isHandled(alert)).slice(0, WORST_ALERTS) },
   }
 }

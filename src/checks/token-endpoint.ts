@@ -1,6 +1,6 @@
-import { firstExpiry } from '../alerts/kinds/fleet-alert.ts'
+import { firstExpiry, TO_DO } from '../alerts/kinds/fleet-alert.ts'
 import { alertOfCause } from '../alerts/kinds/fleet-causes.ts'
-import { countOf, formatSpan } from '../text/format-number.ts'
+import { formatSpan } from '../text/format-number.ts'
 import type { Cause } from '../tokens/endpoint/breaker.ts'
 import { endpointTrouble } from '../views/fleet-health.ts'
 import { type Check, NOWHERE } from './check.ts'
@@ -11,7 +11,7 @@ const VERB: Record<Cause, string> = {
   credentials: 'Fix the secret',
   refused: 'Check the app',
   unreachable: 'Check the network',
-  throttled: 'Wait',
+  throttled: 'Check other clients',
 }
 
 export function isFailing({ tokenEndpoint }: Pick<FleetFacts, 'tokenEndpoint'>): boolean {
@@ -23,24 +23,25 @@ export const tokenEndpoint: Check = {
   name: 'token-endpoint',
   of: 'fleet',
   judge(facts) {
-    const { now, tokenEndpoint, refreshes, nearestExpiryAt, handled } = facts
+    const { now, tokenEndpoint, nearestExpiryAt, announced, handled } = facts
     if (tokenEndpoint === null || !isFailing(facts)) return []
     const { breaker, since } = tokenEndpoint
-    const who = `${refreshes.kept === 1 ? '' : 'All '}${countOf(refreshes.kept, 'account')}`
-    const what = breaker === 'open' ? "tokens can't be refreshed" : 'tokens are refreshed again, slowly'
+    const what = breaker === 'open' ? "No account's tokens can be refreshed" : 'Tokens are refreshed again, slowly'
     const first = nearestExpiryAt === null ? '' : `, ${firstExpiry(nearestExpiryAt, now)}`
     const cause = tokenEndpoint.cause ?? 'unreachable'
-    const isKnown = handled.has(alertOfCause(cause))
+    const field = alertOfCause(cause)
+    const isKnown = handled.has(field)
+    const id = announced.get(field)
     const troubledMs = now - Date.parse(since ?? '')
-    const says = `${who}: ${what} (${endpointTrouble(tokenEndpoint)})${first}${isKnown ? ', acknowledged or silenced' : ''}`
-    const fix = "See plimsoll status, and the provider's status page."
+    const says = `${what} (${endpointTrouble(tokenEndpoint)})${first}${isKnown ? ', acknowledged or silenced' : ''}`
+    const fix = TO_DO[cause]
     const isLong = breaker === 'open' && troubledMs > OVERDUE_REFRESH_MS
     return [
       {
         level: isKnown || breaker === 'half-open' ? 'warning' : 'critical',
         verb: VERB[cause],
         says,
-        of: NOWHERE,
+        of: id === undefined ? NOWHERE : { is: 'alert', id },
         fix,
         ...(isLong && { outside: `${says}, for ${formatSpan(troubledMs)} now. ${fix}` }),
       },

@@ -1,6 +1,6 @@
 import type { AlertLevel } from '../alerts/alert.ts'
 import { countOf, formatCount } from '../text/format-number.ts'
-import { alertsText } from '../views/alert-texts.ts'
+import { alertsText, handledText } from '../views/alert-texts.ts'
 import { judgeAll } from './all-checks.ts'
 import type { FoundTrouble } from './check.ts'
 import type { StatusFacts } from './status-facts.ts'
@@ -16,17 +16,13 @@ export interface FleetVerdict {
 /** The state of Plimsoll and its accounts: as bad as the worst of the facts. */
 export function fleetVerdict(facts: StatusFacts): FleetVerdict {
   const troubles = judgeAll(facts)
-  const quiet = handledText(facts.alerts)
   const [worst, ...others] = troubles
-  if (worst === undefined)
-    return { level: 'ok', says: [wellText(facts), quiet && `${quiet}.`].filter(Boolean).join(' '), troubles }
-  const says = [worst.says, alsoText(others, facts), quiet].filter(Boolean).join('; ')
+  if (worst === undefined) {
+    const quiet = handledText(facts.alerts)
+    return { level: 'ok', says: quiet === '' ? wellText(facts) : `${wellText(facts)} ${quiet}.`, troubles }
+  }
+  const says = [worst.says, alsoText(others, facts)].filter(Boolean).join('; ')
   return { level: worst.level, says: `${worst.level === 'critical' ? 'Critical' : 'Warning'}: ${says}`, troubles }
-}
-
-/** `6 acknowledged or silenced`; empty where there is none. */
-export function handledText({ handled }: { handled: number }): string {
-  return handled === 0 ? '' : `${formatCount(handled)} acknowledged or silenced`
 }
 
 /** `13 critical alerts, 71 warnings, 2 other problems`. */

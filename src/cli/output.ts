@@ -67,7 +67,7 @@ type Colour = 'red' | 'yellow' | 'green' | 'gray'
  */
 const WORDS: Readonly<Record<Colour, readonly string[]>> = {
   red: ['critical', 'fail', 'failed', 'dead', 'must reconnect', 'refused'],
-  yellow: ['warning', 'warn', 'failing', 'pending', 'unknown', 'paused by the provider', 'uninstalling'],
+  yellow: ['warning', 'warn', 'failing', 'pending', 'unknown', 'paused by HubSpot', 'uninstalling'],
   green: ['ok', 'active', 'delivered', 'read', 'yes'],
   gray: ['off', 'uninstalled', 'withheld', 'not watched'],
 }

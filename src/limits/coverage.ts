@@ -113,10 +113,10 @@ export class CoverageStore {
     return { polled, stale, failing, failingForLong, notWatched: Math.max(0, planned - polled) }
   }
 
-  /** hubIds of the accounts whose newest reading is too old, in order. */
-  async staleAccounts(now: number): Promise<number[]> {
-    const oldest = await this.#store.zrangebyscore(this.#keys.fresh, '-inf', `(${now - this.settings.freshnessMs}`)
-    return hubIdsIn(oldest).sort((a, b) => a - b)
+  /** hubIds of the accounts whose newest reading is too old, the oldest first. */
+  async staleAccounts(now: number, most: number): Promise<number[]> {
+    const before = `(${now - this.settings.freshnessMs}`
+    return hubIdsIn(await this.#store.zrangebyscore(this.#keys.fresh, '-inf', before, 'LIMIT', 0, most))
   }
 
   /** The account whose newest reading is the oldest; undefined: none is polled. */

@@ -36,7 +36,7 @@ export const listAlerts = operation({
   description:
     'The alerts of an account stay together, so a page may have a few more items than `limit`. An alert that gets worse between two pages moves ahead. To see each alert once, request one account, or use `sort`: then all are on one page.',
   input: z.strictObject({
-    mark: choiceField(MARKS, 'only those that are acknowledged, silenced, handled (either) or active (neither)', {
+    mark: choiceField(MARKS, 'only acknowledged or silenced ones, either of them (handled) or neither (active)', {
       'x-option': 'state',
     }).optional(),
     level: choiceField(ALERT_LEVELS, 'only alerts at this level').optional(),

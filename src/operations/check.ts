@@ -155,7 +155,7 @@ function summaryLine(totals: CheckTotals): string {
   const { accounts: all, series, critical, warning, handled, unknown, reconnect, withoutLimit } = counts
   const figures = `accounts=${all} critical=${critical} warning=${warning} unknown=${unknown}`
   const more = `series=${series} without_limit=${withoutLimit} handled=${handled} reconnect=${reconnect}`
-  const known = handled > 0 ? ` + ${formatCount(handled)} handled` : ''
+  const known = handled > 0 ? ` + ${formatCount(handled)} acknowledged or silenced` : ''
   return `PLIMSOLL ${status.toUpperCase()} - ${summaryWords(totals)}${known} | ${figures} ${more}`
 }
 
@@ -226,7 +226,7 @@ function seriesCells({ level, account, series }: Row, now: number): string[][] {
   const threshold = thresholdText(series.threshold)
   return [
     [
-      handled ? 'handled' : level,
+      handled ? 'acknowledged or silenced' : level,
       String(account.hubId),
       account.hubDomain,
       seriesName(series),

@@ -11,11 +11,15 @@ export function accountText({ hubId, hubDomain = '' }: { hubId: number | null; h
   return cleanText(hubDomain, 80) || `account ${hubId}`
 }
 
-/** `2 critical, 1 warning + 4 handled`: nothing of what there is none of. */
+/** `2 critical, 1 warning + 4 acknowledged or silenced`: nothing of what there is none of. */
 export function alertCountsText({ critical, warning, handled }: AlertCounts = noAlerts()): string {
   const open = [critical > 0 ? `${formatCount(critical)} critical` : '', warning > 0 ? countOf(warning, 'warning') : '']
-  const parts = [open.filter(Boolean).join(', '), handled > 0 ? `${formatCount(handled)} handled` : '']
-  return parts.filter(Boolean).join(' + ')
+  return [open.filter(Boolean).join(', '), handledText({ handled })].filter(Boolean).join(' + ')
+}
+
+/** `6 acknowledged or silenced`; empty where there is none. */
+export function handledText({ handled }: { handled: number }): string {
+  return handled === 0 ? '' : `${formatCount(handled)} acknowledged or silenced`
 }
 
 /** `13 critical alerts`, `1 warning`. */

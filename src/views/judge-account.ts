@@ -17,7 +17,7 @@ import type { JudgedAlert } from './silenced.ts'
 export const STATE_NAMES: Readonly<Record<AccountState, string>> = {
   active: 'active',
   failing: 'failing',
-  parked: 'paused by the provider',
+  parked: 'paused by HubSpot',
   reauthorize: 'must reconnect',
   uninstalling: 'uninstalling',
   uninstalled: 'uninstalled',

@@ -37,8 +37,8 @@ export interface AccountSearch extends Omit<AccountQuery, 'staleBefore' | 'overd
 type Sources = AccountLists & Pick<ViewDeps, 'due' | 'silences' | 'coverage' | 'clock'>
 
 /**
- * One page of accounts. Worst first are those at critical, then those at warning, in the order of alerts: consequence, then age.
- * The others follow by state, then by the nearest limit.
+ * One page of accounts. Worst first: by level, then in the order of alerts. Those that are ok follow by state, then by the nearest
+ * limit.
  */
 export async function readAccountList(
   deps: Sources,
@@ -55,9 +55,9 @@ export async function readAccountList(
   return { rows: await rowsOf(deps, accounts, silences), ...beside }
 }
 
-/** Accounts at critical or warning. Their key is their place among these. */
+/** Accounts that are not ok. Their key is their place among these. */
 async function readAhead(deps: Sources, silences: readonly Silence[], now: number): Promise<Ahead> {
-  const { accounts } = await surveyAlerts(deps, { silences, mark: 'active' }, now)
+  const { accounts } = await surveyAlerts(deps, { silences }, now)
   const unwell = await readUnwell(deps, accounts, silences)
   const places = unwell.map(({ hubId, place }): Place => ({ hubId, key: place.join('_') }))
   return { places, compare: (a, b) => compareRanks(rankAt(a), rankAt(b)) }

@@ -40,10 +40,16 @@ export function worstAlert<T extends Marked & Pick<OpenAlert, 'level'>>(alerts: 
   return alerts.toSorted((a, b) => rank(a) - rank(b))[0]
 }
 
-/** True where an alert is handled, by its stored state. */
+type Mark = 'acknowledged' | 'silenced'
+
+/** The reason why an alert is not sent, by its stored state. */
+function markOf(open: OpenState, silences: readonly Silence[], now: number): Mark | undefined {
+  if (currentAcknowledgement(open.state, now) !== undefined) return 'acknowledged'
+  return silenceOf(silences, silenceable(open), now) && 'silenced'
+}
+
 export function isHandledState(open: OpenState, silences: readonly Silence[], now: number): boolean {
-  if (currentAcknowledgement(open.state, now) !== undefined) return true
-  return silenceOf(silences, silenceable(open), now) !== undefined
+  return markOf(open, silences, now) !== undefined
 }
 
 /** An open alert of the account. */
@@ -52,13 +58,15 @@ export interface JudgedAlert {
   level: AlertLevel
   /** Acknowledged or silenced: it makes nothing worse. */
   isHandled: boolean
+  mark?: Mark | undefined
   /** For people. */
   title?: string
 }
 
 export function judgedStates(states: readonly OpenState[], silences: readonly Silence[], now: number): JudgedAlert[] {
   return states.map((open) => {
-    return { field: open.field, level: open.state.level, isHandled: isHandledState(open, silences, now) }
+    const mark = markOf(open, silences, now)
+    return { field: open.field, level: open.state.level, isHandled: mark !== undefined, mark }
   })
 }
 

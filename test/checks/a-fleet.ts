@@ -45,8 +45,8 @@ export function fleetFacts(changed: Partial<FleetFacts> = {}): FleetFacts {
     },
     queues: [],
     receivers: [],
-    announced: new Set(),
-    handled: new Set(),
+    announced: new Map(),
+    handled: new Map(),
     ...changed,
   }
 }
@@ -60,7 +60,7 @@ export function statusFacts(
 ): StatusFacts {
   return {
     ...fleetFacts(),
-    accounts: { total: 3, critical: 0, warning: 0, byState: STATES, newFleet: null },
+    accounts: { total: 3, critical: 0, warning: 0, unknown: 0, handled: 0, byState: STATES, newFleet: null },
     tokens: { ...DUE, nearestExpiryAt: ago(-10 * MINUTE) },
     polls: DUE,
     uninstalls: { ...DUE, nextAt: null },

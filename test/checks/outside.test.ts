@@ -83,7 +83,7 @@ const OUT_OF_BOUNDS: [what: string, facts: More, says: RegExp][] = [
   [
     'the token endpoint stays in trouble',
     { tokens: { trouble: ago(6) } },
-    /^All 1,000 accounts: tokens can't be refreshed \(HubSpot unreachable\), .*, for 6 min now\. See plimsoll status/,
+    /^No account's tokens can be refreshed \(HubSpot unreachable\), .*, for 6 min now\. Check HubSpot's status page/,
   ],
   ['an alert stays in the outbox', { alerts: { oldestEntryAt: ago(15, 1) } }, /in the outbox for 15 min/],
   ['a group is not closed', { alerts: { groupDueAt: ago(15, 1) } }, /^A group .* 15 min ago/],

@@ -75,7 +75,7 @@ const accounts = (more: object, byState: object = {}) => {
 const low = { coverage: { share: 0.5, objective: 0.95, polled: 4, stale: 2, failing: 0, notWatched: 0 } }
 const QUEUE = { queue: 'deliver', waiting: 40, active: 64, delayed: 0, failed: 0 }
 const FAILS = 'Warning: acme.example.com: refresh fails'
-const IN_TROUBLE = "All 3 accounts: tokens can't be refreshed (client secret rejected), first token expires in 4 min"
+const IN_TROUBLE = "No account's tokens can be refreshed (client secret rejected), first token expires in 4 min"
 
 describe('the verdict on the fleet is as bad as the worst of its facts', () => {
   test.each<[state: string, changed: Partial<StatusFacts>, groups: Partial<StatusFacts['groups']>, says: string]>([
@@ -92,7 +92,7 @@ describe('the verdict on the fleet is as bad as the worst of its facts', () => {
       'of several that lost theirs some are handled',
       alerts(4, 0, 2),
       { reauthorize: group(6, 2) },
-      'Critical: acme.example.com and 5 more accounts: refresh token refused, 2 acknowledged or silenced; 2 acknowledged or silenced',
+      'Critical: acme.example.com and 5 more accounts: refresh token refused, 2 acknowledged or silenced',
     ],
     [
       'the one that lost its token is handled',
@@ -131,24 +131,24 @@ describe('the verdict on the fleet is as bad as the worst of its facts', () => {
       { refresh: group(2) },
       'Critical: acme.example.com and 1 more account: refresh overdue for 5 min',
     ],
-    ['the provider pauses one', {}, { parked: group(1) }, 'Warning: acme.example.com: paused by the provider'],
+    ['the provider pauses one', {}, { parked: group(1) }, 'Warning: acme.example.com: paused by HubSpot'],
     ['the endpoint fails for all', { tokenEndpoint: endpoint('open'), ...tokens(0) }, {}, `Critical: ${IN_TROUBLE}`],
     [
       'an operator knows that it fails: it fails all the same',
       {
         tokenEndpoint: endpoint('open'),
         ...tokens(0),
-        handled: new Set(['token-endpoint']),
+        handled: new Map([['token-endpoint', 'id']]),
         ...alerts(0, 0, 1),
       },
       { failing: group(3) },
-      `Warning: ${IN_TROUBLE}, acknowledged or silenced; 1 acknowledged or silenced`,
+      `Warning: ${IN_TROUBLE}, acknowledged or silenced`,
     ],
     [
       'the endpoint recovers',
       { tokenEndpoint: endpoint('half-open'), ...tokens(0) },
       {},
-      'Warning: All 3 accounts: tokens are refreshed again, slowly (client secret rejected), first token expires in 4 min',
+      'Warning: Tokens are refreshed again, slowly (client secret rejected), first token expires in 4 min',
     ],
     ['the endpoint works', { tokenEndpoint: endpoint('closed') }, {}, 'All is well.'],
     [
@@ -191,7 +191,7 @@ describe('the verdict on the fleet is as bad as the worst of its facts', () => {
     ['a receiver is off', { receivers: [receiver('disabled')] }, {}, 'Critical: ops switched off: gone'],
     [
       'a receiver is off, and an operator knows',
-      { receivers: [receiver('disabled')], handled: new Set(['delivery/ops']), ...alerts(0, 0, 1) },
+      { receivers: [receiver('disabled')], handled: new Map([['delivery/ops', 'id']]), ...alerts(0, 0, 1) },
       {},
       'All is well. 1 acknowledged or silenced.',
     ],
@@ -212,7 +212,7 @@ describe('the verdict on the fleet is as bad as the worst of its facts', () => {
       'the alert about failed calls says so already',
       {
         failedCalls: { ...facts().failedCalls, failed: 60, share: 0.06 },
-        announced: new Set(['calls']),
+        announced: new Map([['calls', 'id']]),
         ...alerts(1, 0, 0, [fleetAlert('calls')]),
       },
       {},
@@ -368,9 +368,7 @@ describe('the verdict on the fleet is as bad as the worst of its facts', () => {
       'warning: Check polls',
       'warning: Check polls',
     ])
-    expect(says).toMatch(
-      /^Critical: All 3 accounts: tokens can't be refreshed .*; 9 critical alerts, 5 other problems$/,
-    )
+    expect(says).toMatch(/^Critical: No account's tokens can be refreshed .*; 9 critical alerts, 5 other problems$/)
   })
 
   test('what can not be read is no health', () => {

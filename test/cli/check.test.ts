@@ -129,15 +129,17 @@ describe('the exit code', () => {
     const rest = await check()
     expect(rest).toMatchObject({ code: 1, err: '' })
     expect(firstLine(rest)).toBe(
-      'PLIMSOLL WARNING - 1 of 2 accounts: 1 series at warning, 0 critical, 0 accounts without fresh reading + 1 handled' +
+      'PLIMSOLL WARNING - 1 of 2 accounts: 1 series at warning, 0 critical, 0 accounts without fresh reading + 1 acknowledged or silenced' +
         ' | accounts=2 critical=0 warning=1 unknown=0 series=6 without_limit=0 handled=1 reconnect=0',
     )
     expect(rest.out).not.toContain('globex')
-    expect((await check('--all')).out).toMatch(/^handled +2 +globex\.example\.com +Custom properties +990 /m)
+    expect((await check('--all')).out).toMatch(
+      /^acknowledged or silenced +2 +globex\.example\.com +Custom properties +990 /m,
+    )
     const silence = ['--match', `account=${ACME}`, '--for', '1h', '--comment', 'moves']
     const silenced = await command('alerts', 'silence', ...silence)
     expect(firstLine(await check())).toMatch(
-      /^PLIMSOLL OK - 2 accounts: 4 series within their thresholds \+ 2 handled /,
+      /^PLIMSOLL OK - 2 accounts: 4 series within their thresholds \+ 2 acknowledged or silenced /,
     )
     expect(await check()).toMatchObject({ code: 0 })
     const [silenceId = ''] = /s-\w+/.exec(silenced.out) ?? []

@@ -188,9 +188,9 @@ test('what an operator has acknowledged is in no count of status and of the list
   const acknowledged = { at: NOW, by: 'ann', until: NOW + 60 * MINUTE }
   await open(UNREAD, 'poll', { ...openedState('warning', 'poll', NOW - 30 * MINUTE), acknowledged })
   const { out } = await run('status')
-  expect(out).toMatch(/^open alerts +88 critical \+ 1 handled$/m)
+  expect(out).toMatch(/^open alerts +88 critical \+ 1 acknowledged or silenced$/m)
   expect(out).not.toContain('n3.example.com')
-  expect((await run('accounts', 'list')).out).toMatch(/^3 +n3\.example\.com +active +1 handled/m)
+  expect((await run('accounts', 'list')).out).toMatch(/^3 +n3\.example\.com +active +1 acknowledged or silenced/m)
   expect(await ids('accounts', 'list')).toEqual([DEAD, FULL, UNREAD, WELL])
   expect(await ids('alerts', 'list', '--state', 'handled')).toEqual([UNREAD])
   expect((await ids('alerts', 'list')).at(-1)).toBe(UNREAD)
@@ -222,7 +222,7 @@ test('status names states in the words for people', async () => {
   const { state } = keys
   await store.zrem(state.active, WELL)
   await store.zadd(state.parked, WELL, WELL)
-  expect((await run('status')).out).toMatch(/^accounts +4, 3 active, 1 paused by the provider/m)
+  expect((await run('status')).out).toMatch(/^accounts +4, 3 active, 1 paused by HubSpot/m)
   await store.zrem(state.parked, WELL)
   await store.zadd(state.active, WELL, WELL)
 })

@@ -181,7 +181,7 @@ describe('a bound that is crossed is told to /fail, and the way back to the addr
     clock.move(5 * MINUTE)
     expect(await nextBeat()).toMatchObject({
       path: FAIL,
-      body: expect.stringMatching(/tokens can't be refreshed \(HubSpot unreachable\).*, for 7 min now/),
+      body: expect.stringMatching(/tokens can be refreshed \(HubSpot unreachable\).*, for 7 min now/),
     })
     await store.del(keys.endpoint)
     expect(await nextBeat()).toMatchObject({ path: WELL })

@@ -113,7 +113,7 @@ function model(fleet: readonly GeneratedAccount[]) {
 const LIST_OF: Record<string, string> = {
   'refresh token refused': 'state=reauthorize',
   'refresh fails': 'state=failing',
-  'paused by the provider': 'state=parked',
+  'paused by HubSpot': 'state=parked',
   'refresh overdue': 'overdue=refresh',
   'poll overdue': 'overdue=poll',
   'uninstall overdue': 'overdue=uninstall',
@@ -154,9 +154,12 @@ test('whatever the fleet is, each line of "Needs action" names an account in tha
     const { lists, alerts, handled } = model(fleet)
     const { text } = await server.get('/')
     const lines = [
-      ...text.matchAll(/<li class="(?:critical|warning)"><a href="([^"]+)">[^<]+<\/a> <span>([^<]+)<\/span>/g),
+      ...text.matchAll(/<li class="(?:critical|warning)"><a href="([^"]+)">([^<]+)<\/a> <span>([^<]+)<\/span>/g),
     ]
-    const named = lines.map(([, href = '', says = '']) => [href.replaceAll('&amp;', '&'), says] as const)
+    const named = lines.map(([, href = '', name = '', says = '']) => {
+      const path = href.replaceAll('&amp;', '&')
+      return [path, path.startsWith('/alerts') ? `${name}; ${says}` : says] as const
+    })
     for (const [href, says] of named) {
       if (href.startsWith('/alerts')) await checkAlerts(server, href, says, alerts)
       else await checkAccounts(server, href, says, lists)

@@ -35,13 +35,13 @@ test('the status page shows the fleet at a glance', async () => {
   await poll(2, readings(clock.now(), 960), { overall: openState('critical', 'a rule', clock.now()) })
   const { status, text } = await get('/')
   expect(status).toBe(200)
-  expect(text).toContain('1 critical alert; worst: acme.example.com, Custom properties, 960 of 1,000')
+  expect(text).toContain('worst: acme.example.com, Custom properties, 960 of 1,000')
   expect(text).toContain('<h1>1 of 2 accounts fine</h1>')
   expect(text).toContain('1 critical</a>')
   // The same is not said twice.
   expect(text).not.toContain('class="health')
   expect(text.split('Custom properties, 960 of 1,000')).toHaveLength(2)
-  expect(text).toContain('All 2 accounts')
+  expect(text).toContain('All accounts')
   expect(text).toContain('http-equiv="refresh" content="10"')
 })
 
@@ -58,16 +58,14 @@ test('what an operator has acknowledged is in no count and no worst, and shown b
   }
   const { text } = await get('/')
   expect(text).toContain(
-    '<a href="/alerts?level=critical&amp;mark=active">Review</a> <span>1 critical alert; worst: 1.example.com, Custom properties, 960 of 1,000</span>',
+    '<a href="/alerts?level=critical&amp;mark=active">1 critical alert</a> <span>worst: 1.example.com, Custom properties, 960 of 1,000</span>',
   )
   expect(text).toContain('<a href="/alerts?mark=handled">1 acknowledged or silenced</a>')
   expect(text).not.toContain('2.example.com')
   const alerts = (await get('/alerts')).text
-  expect(alerts).toContain(
-    'Critical: 1 critical alert; worst: 1.example.com, Custom properties, 960 of 1,000; 1 acknowledged or silenced</a>',
-  )
+  expect(alerts).toContain('Critical: 1 critical alert; worst: 1.example.com, Custom properties, 960 of 1,000</a>')
   expect(alerts).toMatch(
-    />1\.example\.com<\/a>\n<details><summary><span>1 critical<.*>2\.example\.com<\/a>\n<details><summary><span>1 handled<.*; acknowledged by ann<\/span>/s,
+    />1\.example\.com<\/a>\n<details><summary><span>1 critical<.*>2\.example\.com<\/a>\n<details><summary><span>1 alert<.*; acknowledged by ann<\/span>/s,
   )
   expect(alerts).toContain('>critical 1</a>')
   const handled = (await get('/alerts?mark=handled')).text
@@ -156,7 +154,7 @@ test('the limits that are reached next are on the status page, and on their own'
   await foresee(steps, keys, 5, { at: clock.now() })
   const { text, words } = await get('/')
   expect(words).toContain('86 % 860 of 1,000 14 days (7 to 28)')
-  expect(text).toContain('<a href="/accounts?sort=nearest">1 account has reached a limit already</a>')
+  expect(text).not.toContain('has reached a limit already')
   expect(words).toContain('full.example.com Custom properties 100 % 1,000 of 1,000 limit reached')
 
   const page = await get('/upcoming')
@@ -260,7 +258,7 @@ test('an empty installation shows what is left to be done, not lists of nothing'
   const { get, deps } = await openServer(redis)
   const { text } = await get('/')
   expect(text).not.toContain('All is well.')
-  expect(text).toContain('<a href="/">No accounts yet.</a>')
+  expect(text).not.toContain('class="health')
   expect(text).not.toContain('class="nothing">No alert')
   const steps = () => get('/').then(({ words }) => words.slice(words.indexOf('First steps')))
   expect(await steps()).toMatch(
@@ -397,8 +395,6 @@ test('the list of accounts goes on where the page ends', async () => {
   expect(more).not.toContain('More accounts')
   expect(more).toContain('href="/accounts?before=51%7E3%3A"')
   expect((await get('/accounts?before=51~3:')).text).toContain('d50.example.com')
-  const fleet = (await get('/')).text
-  expect(fleet).toContain('<a href="/accounts">All 51 accounts</a>')
 })
 
 test('states are in the words for people on every page, also among the figures', async () => {
@@ -411,7 +407,7 @@ test('states are in the words for people on every page, also among the figures',
     await steps.zadd(of[state], n + 1, n + 1)
   }
   const accounts = (await get('/accounts')).words
-  expect(accounts).toContain('paused by the provider 1 must reconnect 1')
+  expect(accounts).toContain('paused by HubSpot 1 must reconnect 1')
   for (const path of ['/', '/accounts', '/accounts/1', '/accounts/2']) {
     expect((await get(path)).words).not.toMatch(/\bparked|reauthorize/)
   }

@@ -56,7 +56,7 @@ test('status, page and metrics tell the same coverage', async () => {
 test('an empty fleet has no share that could be low', async () => {
   const { get } = await openServer(redis)
   expect((await get('/api/v1/status')).json.coverage).toMatchObject({ share: null, polled: 0 })
-  expect((await get('/')).text).toContain('No accounts yet')
+  expect((await get('/')).text).toContain('<h1>First steps</h1>')
   expect((await get('/metrics')).text).toMatch(/^plimsoll_limits_coverage_ratio NaN$/im)
 })
 

@@ -26,7 +26,7 @@ async function fleet(hubIds: number[] = [HUB], every = '15m') {
     fresh: () => w.store.zscore(w.keys.fresh, HUB),
     alerts: (hubId = HUB) => w.of(hubId).outbox(),
     coverage: () => coverage.read(w.clock.now()),
-    stale: () => coverage.staleAccounts(w.clock.now()),
+    stale: () => coverage.staleAccounts(w.clock.now(), 10),
     /** As one daemon does it. */
     look: () => sweepFleet(w.services),
     said: (code: string) => w.logged.lines().filter((line) => line.code === code),

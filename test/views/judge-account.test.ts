@@ -266,7 +266,7 @@ const rows: Row[] = [
     [
       TOKENS,
       LIMITS,
-      'Open alerts: 2 critical, 1 warning + 4 handled; worst: Custom properties, 960 of 1,000, opened 3 h ago.',
+      'Open alerts: 2 critical, 1 warning + 4 acknowledged or silenced; worst: Custom properties, 960 of 1,000, opened 3 h ago.',
     ],
     {},
     { alerts: [alert('critical'), alert('critical'), alert('warning'), handled, handled, handled, handled] },

@@ -2,9 +2,10 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { encodeState } from '../../src/alerts/alert-state.ts'
 import type { AccountState } from '../../src/redis/keys.ts'
-import type { VerdictLevel } from '../../src/views/shapes/account.ts'
+import { VERDICT_LEVELS, type VerdictLevel } from '../../src/views/shapes/account.ts'
 import { type ListedAccount, seedListed } from '../accounts/search/seed-listed.ts'
 import { openLastingServer, openState } from '../http/open-server.ts'
+import { changeWatch } from '../support/changed-watch.ts'
 import { redisOfFile } from '../support/of-file.ts'
 import { runs } from '../support/runs.ts'
 
@@ -55,6 +56,7 @@ async function seed({ steps, keys, clock }: Server, fleet: readonly GeneratedAcc
     await seedListed(steps, keys, [{ ...listed, ...(isKept ? { refresh: at(one.refresh), poll: at(one.poll) } : {}) }])
     const times = { obtainedAt: at(30), expiresAt: at(one.expiry) }
     await steps.hset(keys.account(hubId).account, times)
+    await changeWatch(steps, keys, hubId, { polledAt: now })
     for (const { field, level, isAcknowledged } of one.alerts) {
       const acknowledged = { at: now, by: 'ann', until: now + MINUTE }
       const state = { ...openState(level, field, now - MINUTE), ...(isAcknowledged ? { acknowledged } : {}) }
@@ -64,8 +66,7 @@ async function seed({ steps, keys, clock }: Server, fleet: readonly GeneratedAcc
   }
 }
 
-const RANK: Partial<Record<string, number>> = { critical: 0, warning: 1 }
-const ranks = (levels: readonly string[]) => levels.map((level) => RANK[level] ?? 2)
+const ranks = (levels: readonly string[]) => levels.map((level) => VERDICT_LEVELS.indexOf(level as VerdictLevel))
 const inOrder = (levels: readonly string[]) => expect(ranks(levels), levels.join()).toEqual(ranks(levels).sort())
 
 interface Leveled {
@@ -84,22 +85,28 @@ async function expectLevels({ get }: Server, fleet: readonly GeneratedAccount[])
   const items: Leveled[] = list.json.items
   inOrder(items.map(({ level }) => level))
   const rows = page.text.split('<tr>').slice(2)
-  expect(rows.map((row) => /class="badge \w+">(\w+)</.exec(row)?.[1])).toEqual(items.map(({ level }) => level))
+  const shown = rows.map((row) => /class="badge \w+">(\w+)</.exec(row)?.[1])
+  expect(shown).toEqual(items.map(({ level }) => (level === 'handled' ? 'acknowledged' : level)))
   const checked = new Map(check.json.accounts.map(({ hubId, level }: Leveled) => [hubId, level]))
   for (const { hubId, level } of items) {
     const { json } = await get(`/api/v1/accounts/${hubId}`)
     const { alerts, state, expiry } = fleet[hubId - 1] as GeneratedAccount
     const open = alerts.filter(({ isAcknowledged }) => !isAcknowledged)
-    const worst = Math.min(2, ...ranks(open.map((alert) => alert.level)))
+    const worst = Math.min(4, ...ranks(open.map((alert) => alert.level)))
     const isKnown = alerts.some(({ field, isAcknowledged }) => field === 'token' && isAcknowledged)
     const isDead = (state === 'reauthorize' || expiry > 0) && !isKnown
     const others = { verdict: json.verdict.level, check: checked.get(hubId) }
     expect({ hubId, ...others }).toEqual({ hubId, verdict: level, check: level === 'handled' ? 'ok' : level })
     expect(ranks([level])[0], JSON.stringify(fleet[hubId - 1])).toBeLessThanOrEqual(isDead ? 0 : worst)
   }
-  const { critical, warning } = status.json.accounts
+  const { critical, warning, unknown, handled } = status.json.accounts
   const count = (level: string) => items.filter((item) => item.level === level).length
-  expect({ critical, warning }).toEqual({ critical: count('critical'), warning: count('warning') })
+  const counted = { critical: count('critical'), warning: count('warning') }
+  expect({ critical, warning, unknown, handled }).toEqual({
+    ...counted,
+    unknown: count('unknown'),
+    handled: count('handled'),
+  })
   const isFine = critical + warning === 0
   expect(status.json.verdict.level === 'ok', status.json.verdict.says).toBe(isFine)
   if (critical > 0) expect(status.json.verdict.level).toBe('critical')

@@ -94,7 +94,7 @@ export const ENDPOINT_CAUSE: Record<Cause, string> = {
 }
 
 export const TO_DO: Record<Cause, string> = {
-  credentials: 'Check provider.clientId and provider.clientSecret, and the app in your HubSpot developer account.',
+  credentials: 'Correct provider.clientSecret, or provider.clientId, then reload with SIGHUP.',
   refused:
     'Was the app suspended or deleted, or do provider.clientId and provider.clientSecret belong to another app? Check ' +
     'your HubSpot developer account.',

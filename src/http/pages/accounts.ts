@@ -14,10 +14,8 @@ import { ACCOUNT_STATES, type AccountState, type DueKind } from '../../redis/key
 import { defined } from '../../runtime/defined.ts'
 import { daysLeftText, formatCount } from '../../text/format-number.ts'
 import { type Html, html } from '../../text/html.ts'
-import { alertCountsText } from '../../views/alert-texts.ts'
 import { STATE_NAMES } from '../../views/judge-account.ts'
 import { type ListedAccount, readAccountList, WITHOUT_LIMIT, withClosestLimit } from '../../views/list-accounts.ts'
-import type { VerdictLevel } from '../../views/shapes/account.ts'
 import { check, oneOf } from '../query.ts'
 import { placeInAccounts } from '../search-accounts.ts'
 import type { WebDeps } from '../web-deps.ts'
@@ -46,22 +44,8 @@ const ACCOUNT_SEARCH = z.object({
   before: once(400).default(''),
 })
 
-type AccountsPageParts =
-  | 'store'
-  | 'keys'
-  | 'registry'
-  | 'directory'
-  | 'due'
-  | 'coverage'
-  | 'silences'
-  | 'clock'
-  | 'tags'
-
 /** All accounts, searched, filtered and ordered. */
-export async function showAccounts(
-  deps: Pick<WebDeps, AccountsPageParts>,
-  { query: asked }: Pick<FastifyRequest, 'query'>,
-): Promise<OperatorPage> {
+export async function showAccounts(deps: WebDeps, { query: asked }: FastifyRequest): Promise<OperatorPage> {
   const address = addressOf(asked)
   const { tag, ...query } = address
   const [{ rows: listed, next, previous }, byState] = await Promise.all([
@@ -146,17 +130,7 @@ function stateLinks(asked: AccountsAddress, byState: Record<AccountState, number
   return html`<nav class="chips" aria-label="States">${link(undefined, 'all', total)}${shown.map((state) => link(state, STATE_NAMES[state], byState[state]))}</nav>`
 }
 
-const ALERT = {
-  name: 'alert',
-  label: 'Alert',
-  of: [
-    ['', 'with or without'],
-    ['open', 'any that is open'],
-    ['warning', 'warning'],
-    ['critical', 'critical'],
-  ],
-} as const satisfies { of: readonly (readonly [AlertFilter | '', string])[] } & Record<string, unknown>
-
+const ALERT = choice('alert', 'Alert', 'any', ALERT_FILTERS)
 const OVERDUE = choice('overdue', 'Overdue', 'or not', OVERDUE_KINDS)
 
 /** Folded on a phone, unless it narrows the list. */
@@ -194,9 +168,8 @@ function accountRows(rows: readonly ListedAccount[], asked: AccountsAddress, fre
     [
       sortedBy('Account', 'domain'),
       sortedBy('Level', 'worst'),
-      'Alerts',
       'State',
-      sortedBy('Limit', 'nearest'),
+      sortedBy('Fullest limit', 'nearest'),
       'Limits read',
     ],
     rows.map((row) => {
@@ -204,7 +177,6 @@ function accountRows(rows: readonly ListedAccount[], asked: AccountsAddress, fre
       return [
         nameLink(account),
         levelCell(row),
-        alertsCell(row),
         stateCell(row),
         closestCell(row),
         account.polledAt === null ? NONE : readAge(account.polledAt, freshnessMs, now),
@@ -213,24 +185,10 @@ function accountRows(rows: readonly ListedAccount[], asked: AccountsAddress, fre
   )
 }
 
-const LOOKS: Readonly<Record<VerdictLevel, string>> = {
-  critical: 'critical',
-  warning: 'warning',
-  unknown: 'off',
-  handled: 'off',
-  ok: 'good',
-  none: 'off',
-}
-
 /** The account's one level. */
-function levelCell({ account: { level } }: ListedAccount): Html {
-  return level === 'none' ? NONE : badge(LOOKS[level], level)
-}
-
-/** Number of alerts that need an operator, by level, and of those that are acknowledged or silenced. */
-function alertsCell({ account: { openAlerts } }: ListedAccount): Html {
-  const text = alertCountsText(openAlerts)
-  return text === '' ? NONE : html`<span title="${text}">${text}</span>`
+function levelCell({ account: { level }, alerts }: ListedAccount): Html {
+  const marks = [...new Set(alerts.flatMap(({ mark }) => mark ?? []))].sort().join(', ')
+  return level === 'none' ? NONE : badge(level === 'ok' ? 'good' : level, level === 'handled' ? marks : level)
 }
 
 function stateCell({ account: { state, trouble, unreadable } }: ListedAccount): Html {

@@ -6,6 +6,7 @@ import { type Html, html } from '../../text/html.ts'
 import { formTokenField } from '../access/forms.ts'
 import { BRAND_LOGO, BRAND_STYLE, type Brand } from '../brand.ts'
 import type { WebDeps } from '../web-deps.ts'
+import { personText } from './parts/cells.ts'
 import { doneNote, NOTE_SHOWN } from './parts/forms.ts'
 import { markTimes } from './parts/times.ts'
 import { type VerdictReader, verdictLine } from './verdict-line.ts'
@@ -83,7 +84,7 @@ export async function showOperatorPage(
   const body = html`<a class="unseen" href="#content">Skip to the content</a>
 <header><a href="/">${mark()}<b>Plimsoll</b></a>
 <nav aria-label="Main">${links}</nav>
-${request.caller === '' ? undefined : html`<span class="who"><span class="unseen">Signed in as </span>${request.caller}</span>`}${request.signedIn ? signOut : undefined}</header>
+${request.caller === '' ? undefined : html`<span class="who"><span class="unseen">Signed in as </span>${personText(request.caller)}</span>`}${request.signedIn ? signOut : undefined}</header>
 ${line}
 <main id="content" tabindex="-1">
 ${note}${page.head ?? html`<h1>${page.title}</h1>`}

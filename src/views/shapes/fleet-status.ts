@@ -133,7 +133,9 @@ export const FleetStatusShape = shape('FleetStatus', 'The fleet at a glance.', {
   accounts: z.object({
     total: count('All that are known.'),
     critical: count('At critical: with a dead token, or an alert that is neither acknowledged nor silenced.'),
-    warning: count('At warning likewise. All others that are not uninstalled need no action.'),
+    warning: count('At warning likewise.'),
+    unknown: count('At unknown: some of their limits have no fresh reading, and nothing else is wrong.'),
+    handled: count('All of their open alerts are acknowledged or silenced.'),
     byState: z.object(perState).describe('How many are in each state.'),
     newFleet: objectOrNull(
       'Accounts that were imported, until all have been read for the first time; null: none waits.',
@@ -150,7 +152,9 @@ export const FleetStatusShape = shape('FleetStatus', 'The fleet at a glance.', {
     warning: count('Open at warning, and neither acknowledged nor silenced.'),
     critical: count('The same at critical.'),
     handled: count('Open, and acknowledged or silenced.'),
-    worst: z.array(OpenAlertShape).describe('Up to 20 that are not handled, worst consequence first.'),
+    worst: z
+      .array(OpenAlertShape)
+      .describe('Up to 20 that are neither acknowledged nor silenced, worst consequence first.'),
   }),
   deliveries: z.object({
     pending: count('Waiting for their first or next attempt.'),

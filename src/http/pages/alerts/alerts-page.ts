@@ -2,10 +2,10 @@ import type { FastifyRequest } from 'fastify'
 import * as z from 'zod'
 import type { AlertLevel } from '../../../alerts/alert.ts'
 import { alertText } from '../../../alerts/alert-title.ts'
-import { handledText } from '../../../checks/verdict.ts'
 import { countOf, formatSpan } from '../../../text/format-number.ts'
 import { type Html, html } from '../../../text/html.ts'
 import { readResolved } from '../../../views/alert-log.ts'
+import { handledText } from '../../../views/alert-texts.ts'
 import {
   ALERT_PLACE,
   type AlertCounts,
@@ -131,20 +131,16 @@ ${pager(filter, after, next)}
 <p class="row"><a href="/silences">Silences</a> <a href="/alerts/log">Alert log</a>${token === undefined ? undefined : html` <a class="button" href="/silences/new">New silence</a>`}</p>`
 }
 
-const FOR = {
-  name: 'for',
-  label: 'for',
-  of: Object.entries(SILENCE_LENGTHS),
-}
+const FOR = { name: 'for', label: 'Silence for', of: Object.entries(SILENCE_LENGTHS) }
 
-/** Around the list: chosen alerts are acknowledged or silenced at once. */
+/** Above the list, also while it is scrolled: chosen alerts are acknowledged or silenced at once. */
 function selectionForm(list: Html, { level, kind }: FilterValues, token: string): Html {
   return html`<form method="post" action="/alerts/selected">${formTokenField(token)}${hidden('level', level)}${hidden('kind', kind)}
-${list}
-<p class="search"><label>Comment <input name="comment" maxlength="500" autocomplete="off"></label>
+<p class="search above"><label>Comment <input name="comment" maxlength="500" autocomplete="off"></label>
 <button name="do" value="acknowledge">Acknowledge selected</button>
 <button name="do" value="silence" class="second">Silence selected</button> ${select(FOR, '4h')}
 <span class="soft">A silence of an account covers its later alerts, too.</span></p>
+${list}
 </form>`
 }
 
@@ -159,7 +155,7 @@ function handledLink(counts: AlertCounts, filter: FilterValues): Html | undefine
 }
 
 const KIND = choice('kind', 'Kind', 'every kind', ['limit', 'token', 'poll', 'fleet', 'delivery'])
-const MARK = choice('mark', 'State', 'every state', [...MARKS, 'resolved'])
+const MARK = choice('mark', 'State', 'every state', ['active', 'acknowledged', 'silenced', 'resolved'])
 
 function filterForm({ level, kind, account, mark }: Omit<AlertQuery, 'after'>): Html {
   const isNarrowed = [kind, account, mark].some((value) => value !== undefined)

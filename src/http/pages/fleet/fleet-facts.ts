@@ -2,22 +2,26 @@ import type { FleetStatus } from '../../../checks/fleet-status.ts'
 import { callsParts, judgeCalls } from '../../../heartbeat/failed-calls.ts'
 import { countOf, formatCount, formatDistance, formatPercent, formatSpan } from '../../../text/format-number.ts'
 import { type Html, html } from '../../../text/html.ts'
-import { areTokensOver, endpointStatusText, heartbeatText, isLow } from '../../../views/fleet-health.ts'
+import { areTokensOver, endpointTrouble, heartbeatText, isLow } from '../../../views/fleet-health.ts'
 import { factList } from '../parts/tables.ts'
 
 /** How all accounts are served, a few words each; what is wrong stands out. */
 export function fleetFacts(status: FleetStatus, now: number): Html {
   const { coverage, tokenEndpoint, failedCalls, deliveries, heartbeat } = status
   const [failed, inTime] = callsParts(failedCalls)
+  const early = failedCalls.days < 3 ? '; judged after 3 days' : ''
   const isUp = tokenEndpoint?.breaker === 'closed'
   return factList([
     ['Tokens', tokensFact(status, now)],
-    ['HubSpot token endpoint', tokenEndpoint === null ? undefined : isUp ? 'OK' : bad(endpointStatusText(status))],
+    ['HubSpot token endpoint', tokenEndpoint === null ? undefined : isUp ? 'OK' : bad(endpointTrouble(tokenEndpoint))],
     [
       'Limits up to date',
       html`${marked(coverageText(coverage), isLow(coverage))}${coverage.stale === 0 ? undefined : html` <a href="/accounts?stale=1">Show the others</a>`}`,
     ],
-    ['Failed calls', marked(`${failed} ${inTime}`, judgeCalls(failedCalls, failedCalls, undefined) !== undefined)],
+    [
+      'Failed calls',
+      marked(`${failed} ${inTime}${early}`, judgeCalls(failedCalls, failedCalls, undefined) !== undefined),
+    ],
     ['Messages', deliveries.pending === 0 ? 'all sent' : `${formatCount(deliveries.pending)} waiting`],
     [
       'Heartbeat',

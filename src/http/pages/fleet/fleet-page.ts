@@ -3,12 +3,12 @@ import { alertText } from '../../../alerts/alert-title.ts'
 import type { OpenAlert } from '../../../alerts/open-alerts.ts'
 import { seriesName } from '../../../alerts/series-name.ts'
 import { type FleetStatus, readFleet } from '../../../checks/fleet-status.ts'
-import { type FleetVerdict, handledText, newFleetText } from '../../../checks/verdict.ts'
+import { type FleetVerdict, newFleetText } from '../../../checks/verdict.ts'
 import { cleanText } from '../../../text/clean-text.ts'
 import { countOf, formatCount, formatDaysLeft } from '../../../text/format-number.ts'
 import { type Html, html } from '../../../text/html.ts'
 import { readNewest } from '../../../views/alert-log.ts'
-import type { DaemonShape } from '../../../views/shapes/fleet-status.ts'
+import { handledText } from '../../../views/alert-texts.ts'
 import { fullText, noneUpcomingText, readUpcoming, type Upcoming } from '../../../views/upcoming.ts'
 import type { WebDeps } from '../../web-deps.ts'
 import type { OperatorPage } from '../page.ts'
@@ -16,7 +16,7 @@ import { badge, fullness, nameLink, when } from '../parts/cells.ts'
 import { queueTable } from '../parts/queues.ts'
 import { htmlTable, nothing } from '../parts/tables.ts'
 import { fleetFacts } from './fleet-facts.ts'
-import { needsAction } from './needs-action.ts'
+import { needsAction, outageOf, troublePath } from './needs-action.ts'
 
 const REFRESH_SECONDS = 10
 /** Rows of lists that have a page of their own. */
@@ -36,24 +36,30 @@ export async function showFleet(deps: WebDeps): Promise<OperatorPage> {
   void deps.directory.warm().catch(() => undefined) // The search reports failures.
   const isNew = status.accounts.total === 0
   const body = isNew ? firstSteps(deps, { status, verdict }) : fleetPage({ status, verdict, upcoming, newest })
-  const head = isNew ? undefined : headline(status, verdict)
+  const head = isNew ? html`<h1>First steps</h1>` : headline(status, verdict)
   return { at: '/', title: 'Status', refreshWithoutScript: REFRESH_SECONDS, head, body, verdict }
 }
 
-/** The one number: how many accounts need no action. */
-function headline({ accounts, alerts }: FleetStatus, { level }: FleetVerdict): Html {
-  const { total, byState, critical, warning, newFleet } = accounts
+/** The one number, how many accounts are ok; in an outage that first. */
+function headline({ accounts }: FleetStatus, verdict: FleetVerdict): Html {
+  const { total, byState, critical, warning, unknown, handled, newFleet } = accounts
   const all = total - byState.uninstalled
-  const fine = all - critical - warning
-  const unwell = [
-    critical === 0 ? undefined : html`<a href="/accounts">${formatCount(critical)} critical</a>`,
-    warning === 0 ? undefined : html`${formatCount(warning)} with a warning`,
-    alerts.handled === 0 ? undefined : html`<a href="/alerts?mark=handled">${handledText(alerts)}</a>`,
-    newFleet === null ? undefined : html`${newFleetText(newFleet)}`,
-  ].filter((part) => part !== undefined)
-  return html`<div class="verdict ${level === 'ok' ? 'good' : level} headline" data-live="headline" role="status">
-<h1>${fine === all ? 'All ' : `${formatCount(fine)} of `}${countOf(all, 'account')} fine</h1>
-<p>${unwell.map((part, n) => html`${n === 0 ? '' : ', '}${part}`)}</p></div>`
+  const fine = all - critical - warning - unknown - handled
+  const text = `${fine === all ? 'All ' : `${formatCount(fine)} of `}${countOf(all, 'account')} fine`
+  const { says = text, fix = '', of = undefined } = outageOf(verdict) ?? {}
+  const parts = [
+    of && text,
+    critical > 0 && html`<a href="/accounts">${formatCount(critical)} critical</a>`,
+    warning > 0 && `${formatCount(warning)} with a warning`,
+    unknown > 0 && `${formatCount(unknown)} unknown`,
+    handled > 0 && html`<a href="/alerts?mark=handled">${handledText({ handled })}</a>`,
+    newFleet !== null && newFleetText(newFleet),
+  ].filter((part) => typeof part === 'object' || typeof part === 'string')
+  const path = of && troublePath(of)
+  return html`<div class="verdict ${verdict.level === 'ok' ? 'good' : verdict.level} headline" data-live="headline" role="status">
+<h1>${path === undefined ? says : html`<a href="${path}">${says}</a>`}</h1>
+<p>${fix}</p>
+<p>${parts.map((part, n) => html`${n === 0 ? '' : ', '}${part}`)}</p></div>`
 }
 
 interface FleetPage {
@@ -65,11 +71,10 @@ interface FleetPage {
 
 function fleetPage({ status, verdict, upcoming, newest }: FleetPage): Html {
   const now = Date.parse(status.at)
-  const { total } = status.accounts
-  return html`<div data-live="verdict">${needsAction(verdict)}</div>
-<form action="/accounts" class="search" role="search"><label><span class="unseen">Account</span><input name="q" size="26" placeholder="domain or number ( / )" autocomplete="off"></label><button>Search</button> <a href="/accounts">${total === 1 ? 'All accounts' : `All ${countOf(total, 'account')}`}</a> <a href="/alerts">All alerts</a></form>
+  return html`<div data-live="verdict">${needsAction(verdict.troubles.filter((trouble) => trouble !== outageOf(verdict)))}</div>
+<form action="/accounts" class="search" role="search"><label><span class="unseen">Account</span><input name="q" size="26" placeholder="domain or number" autocomplete="off"></label><button>Search</button> <a href="/accounts">All accounts</a> <a href="/alerts">All alerts</a></form>
 <div data-live="fleet">
-<h2>Next to reach a limit <a href="/upcoming">More</a></h2>
+<h2>At or near a limit <a href="/upcoming">More</a></h2>
 ${upcomingPart(upcoming, status.alerts.worst)}
 <h2>What changed <a href="/changes">More</a></h2>
 ${changedPart(newest, now)}
@@ -91,7 +96,7 @@ function firstSteps({ receivers, explain }: WebDeps, { status, verdict }: Pick<F
     [
       false,
       html`<a href="/install">Connect an account</a>`,
-      html`or send customers this link; <code>plimsoll accounts import</code> brings an existing fleet in`,
+      html`or send customers this link; <code>plimsoll accounts import</code> imports accounts that were installed before`,
     ],
     [
       proven.length > 0,
@@ -104,22 +109,16 @@ function firstSteps({ receivers, explain }: WebDeps, { status, verdict }: Pick<F
       html`${rules.length === 0 ? 'the config has none: no limit is an alert' : `${countOf(rules.length, 'rule')} in the config`}`,
     ],
   ]
-  return html`<div data-live="verdict" role="status">${needsAction(verdict)}</div>
+  return html`<div data-live="verdict" role="status">${needsAction(verdict.troubles)}</div>
 <div data-live="fleet">
-<h2>First steps</h2>
 <ol>${steps.map(([isDone, what, how]) => html`<li>${badge(isDone ? 'good' : 'off', isDone ? 'done' : 'to do')} ${what} <span class="soft">${how}</span></li>`)}</ol>
 ${daemonPart(status, now)}
 </div>`
 }
 
-function daemonPart({ daemons }: FleetStatus, now: number): Html {
-  return html`<section><h2>Running daemons</h2>
-${daemons.length === 0 ? nothing('No daemon runs.') : daemonTable(daemons, now)}</section>`
-}
-
 /** Running daemons; one that fell silent is shown for a day. */
-function daemonTable(daemons: readonly DaemonShape[], now: number): Html {
-  return htmlTable(
+function daemonPart({ daemons }: FleetStatus, now: number): Html {
+  const table = htmlTable(
     'Running daemons',
     ['Daemon', 'Version', 'Does', 'Started', 'Last seen'],
     daemons.map(({ name, version, roles, startedAt, lastSeenAt, silent }) => [
@@ -130,6 +129,8 @@ function daemonTable(daemons: readonly DaemonShape[], now: number): Html {
       silent ? html`${badge('critical', 'silent')} ${when(lastSeenAt, now)}` : when(lastSeenAt, now),
     ]),
   )
+  return html`<section><h2>Running daemons</h2>
+${daemons.length === 0 ? nothing('No daemon runs.') : table}</section>`
 }
 
 /** Accounts that have reached a limit, and those that reach one next, each with that limit. */
@@ -150,7 +151,7 @@ function upcomingPart(upcoming: Upcoming, alerts: readonly OpenAlert[]): Html {
     ...full.items.map((limit) => row(limit, 'limit reached')),
   ].slice(0, MOST_UPCOMING)
   return html`${rows.length === 0 ? undefined : htmlTable('Upcoming limits', ['Account', 'Limit', 'Used', 'Days left'], rows)}
-<p class="soft">${full.accounts === 0 ? undefined : html`<a href="/accounts?sort=nearest">${fullText(full.accounts)}</a>. `}${items.length === 0 ? noneUpcomingText(upcoming) : undefined}</p>`
+<p class="soft">${full.accounts <= rows.length ? undefined : html`<a href="/accounts?sort=nearest">${fullText(full.accounts)}</a>. `}${items.length === 0 ? noneUpcomingText(upcoming) : undefined}</p>`
 }
 
 const CHANGES: Partial<Record<AlertReason, string>> = {

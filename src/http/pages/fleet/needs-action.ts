@@ -1,4 +1,4 @@
-import type { Trouble, TroubleOf } from '../../../checks/check.ts'
+import type { FoundTrouble, Trouble, TroubleOf } from '../../../checks/check.ts'
 import type { Group } from '../../../checks/status-facts.ts'
 import type { FleetVerdict } from '../../../checks/verdict.ts'
 import { formatCount } from '../../../text/format-number.ts'
@@ -6,20 +6,26 @@ import { type Html, html } from '../../../text/html.ts'
 
 const MOST = 6
 
+/** A trouble of all accounts, which is the headline of the page. */
+export function outageOf({ troubles: [worst] }: FleetVerdict): FoundTrouble | undefined {
+  return worst?.level === 'critical' && ['alert', 'nowhere'].includes(worst.of.is) ? worst : undefined
+}
+
 /** Troubles that need action, the worst consequence first: six lines, the others folded. Nothing where there are none. */
-export function needsAction({ troubles }: FleetVerdict): Html | undefined {
+export function needsAction(troubles: readonly Trouble[]): Html | undefined {
   if (troubles.length === 0) return undefined
   const shown = troubles.length > MOST ? troubles.slice(0, MOST - 1) : troubles
   const rest = troubles.slice(shown.length)
-  const lines = (some: readonly Trouble[]) =>
-    html`<ul class="lines">${some.map((trouble) => html`<li class="${trouble.level}">${verbOf(trouble)} <span>${trouble.says}</span></li>`)}</ul>`
+  const lines = (some: readonly Trouble[]) => html`<ul class="lines">${some.map(lineOf)}</ul>`
   return html`<section class="needs-action" aria-labelledby="needs-action"><h2 id="needs-action">Needs action</h2>
 ${lines(shown)}${rest.length > 0 ? html`<details><summary>${formatCount(rest.length)} more</summary>${lines(rest)}</details>` : undefined}</section>`
 }
 
-function verbOf({ verb, of }: Trouble): Html {
+/** Alerts are linked by their number; all else by the remedy. */
+function lineOf({ level, verb, says, of }: Trouble): Html {
   const path = troublePath(of)
-  return path === undefined ? html`<b>${verb}</b>` : html`<a href="${path}">${verb}</a>`
+  const [name, ...more] = of.is === 'alerts' ? says.split('; ') : [verb, says]
+  return html`<li class="${level}">${path === undefined ? html`<b>${name}</b>` : html`<a href="${path}">${name}</a>`} <span>${more.join('; ')}</span></li>`
 }
 
 /** The list of exactly the accounts of a group. */

@@ -8,7 +8,7 @@ import { accountText, alertCountsText, worstText } from '../../../views/alert-te
 import type { AccountAlertsShape } from '../../../views/shapes/alert.ts'
 import { worstAlert } from '../../../views/silenced.ts'
 import { alertPath, matchersFor, newSilencePath } from './alert-links.ts'
-import { fullness, levelBadge, NONE, nameLink, when } from './cells.ts'
+import { fullness, levelBadge, NONE, nameLink, personText, when } from './cells.ts'
 import { htmlTable } from './tables.ts'
 
 /** For readers who may change something. */
@@ -34,11 +34,10 @@ function lineOf(account: AccountAlertsShape, now: number, { mayWrite, reconnect 
   return html`<li id="account-${hubId ?? 0}" class="${account.critical + account.warning === 0 ? 'handled' : worst.level}">
 ${mayWrite ? html`<label><input type="checkbox" name="account" value="${hubId ?? 0}"><span class="unseen">All alerts of ${name}</span></label>${alerts.map((alert) => html`<input type="hidden" name="shown" value="${asSeen(alert)}">`)}` : undefined}
 ${nameLink(account)}
-<details><summary><span>${alertCountsText(account)}</span> <span class="soft" title="${worstText(worst)}">${worstText(worst)}${quietText(alerts, more)}</span> ${when(worst.since, now)}</summary>
+<details><summary><span>${alertCountsText({ ...account, handled: 0 }) || countOf(account.handled, 'alert')}</span> <span class="soft" title="${worstText(worst)}">${worstText(worst)}${quietText(alerts, more)}</span> ${when(worst.since, now)}</summary>
 ${alertTable(alerts, now, { mayWrite, choose: mayWrite })}
-<p class="row">${more > 0 ? html`<a href="${hubId === null ? '/alerts' : `/accounts/${hubId}#alerts`}">${countOf(more, 'more alert')}</a>` : undefined}${mayWrite && hubId !== null ? html`<a href="${newSilencePath([{ name: 'account', value: String(hubId) }])}">Silence all of ${name}</a>` : undefined}</p>
-</details>
-${link}</li>
+<p class="row">${more > 0 ? html`<a href="${hubId === null ? '/alerts' : `/accounts/${hubId}#alerts`}">${countOf(more, 'more alert')}</a>` : undefined}${mayWrite && hubId !== null ? html`<a href="${newSilencePath([{ name: 'account', value: String(hubId) }])}">Silence all of ${name}</a>` : undefined}${link}</p>
+</details></li>
 `
 }
 
@@ -55,7 +54,7 @@ function asSeen({ hubId, id, level }: OpenAlert): string {
 /** Operators who acknowledged the alerts, and the number of silenced ones. */
 function quietText(alerts: readonly OpenAlert[], more: number): string {
   const all = alerts.length + more
-  const known = alerts.flatMap(({ acknowledged }) => (acknowledged === undefined ? [] : [cleanText(acknowledged.by)]))
+  const known = alerts.flatMap(({ acknowledged }) => (acknowledged === undefined ? [] : [personText(acknowledged.by)]))
   const silenced = alerts.filter(({ silencedBy }) => silencedBy !== undefined).length
   const part = (count: number, what: string) =>
     count === 0 ? '' : `; ${count === all ? '' : `${formatCount(count)} `}${what}`
@@ -117,7 +116,7 @@ export function acknowledgedText({ acknowledged }: OpenAlert, now: number): Html
   if (acknowledged === undefined) return NONE
   const { by, comment, until } = acknowledged
   const why = comment === undefined ? undefined : html` <span class="soft">${cleanText(comment, 200)}</span>`
-  return html`${cleanText(by)}, ends ${when(until, now)}${why}`
+  return html`${personText(by)}, ends ${when(until, now)}${why}`
 }
 
 /** For a reader who may; the hidden text tells one alert's links from another's where the row can't be seen. */

@@ -6,6 +6,12 @@ import { formatSecond, iso } from '../../../text/format-time.ts'
 import { Html, html } from '../../../text/html.ts'
 import { accountText } from '../../../views/alert-texts.ts'
 import { STATE_NAMES } from '../../../views/judge-account.ts'
+import { OF_CONFIG } from '../../access/admin-tokens.ts'
+
+/** The admin token of the config has no name of its own. */
+export function personText(name: string): string {
+  return name === OF_CONFIG ? 'admin token' : cleanText(name)
+}
 
 /** In a cell that has nothing to show. */
 export const NONE = html`<span class="soft none">–</span>`
