@@ -142,6 +142,14 @@ function isSuite(command: string): boolean {
 const SCRIPTS = (JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { scripts: Record<string, string> })
   .scripts
 
+test('accounts reconnect-link --send says which receiver it needs, where the config has none for customers', async () => {
+  const args = ['accounts', 'reconnect-link', 'acme.example.com', '--send']
+  expect(await plimsollHere(args, folder, { env: ENV })).toMatchObject({
+    code: 1,
+    err: expect.stringContaining('the config has no receiver of type email with to: account'),
+  })
+})
+
 test('what is run elsewhere is run by a test that has its words', () => {
   const missing = Object.entries(RUN_ELSEWHERE).flatMap(([command, where]) => {
     const text = existsSync(join(ROOT, where)) ? readFileSync(join(ROOT, where), 'utf8') : ''

@@ -13,6 +13,11 @@ export const RUN_ELSEWHERE: Record<string, string> = {
   'npm pack': 'test/e2e/installed-package.test.ts',
   'npm install ./plimsoll-*.tgz': 'test/e2e/installed-package.test.ts',
   'npx plimsoll demo': 'test/e2e/installed-package.test.ts',
+  // How commands begin, in an installed package and in a clone.
+  'npx plimsoll': 'test/e2e/installed-package.test.ts',
+  'npm run -s plimsoll --': 'test/e2e/guides.test.ts',
+  // The config of the documents has no receiver of customers.
+  'plimsoll accounts reconnect-link acme.example.com --send': 'test/e2e/docs.test.ts',
   'npm run demo -- --for 30s': 'test/e2e/demo.test.ts',
   'npm start -- --config config/plimsoll.yaml': 'test/e2e/start.test.ts',
   'plimsoll start --config config/plimsoll.yaml --roles worker': 'test/e2e/start.test.ts',
@@ -40,6 +45,9 @@ export const RUN_ELSEWHERE: Record<string, string> = {
   // It rewrites a file of the repository.
   'npm run rules -- --lower': 'test/rules/README.md',
   'npm run nightly': 'package.json',
+  'npm run simulate -- --minutes 20 --seed random --keep': 'package.json',
+  'npm run mutations': 'package.json',
+  'npm run mutations -- --jobs 2': 'test/simulation/mutations.ts',
   // The form of the others.
   'npm run ...': 'package.json',
 }
