@@ -91,7 +91,7 @@ function noteRow(note: string, mark?: Html): Html {
 /** A line for each alert, before the sections. */
 function overviewRow(overview: MailContent['overview']): Html | undefined {
   if (overview.length === 0) return undefined
-  return html`<tr><td class="cell text" style="padding:0 28px 12px;${TEXT};font-size:14px;line-height:20px;word-break:break-word">${overview.map(
+  return html`<tr><td class="cell text rows" style="padding:0 28px 12px;${TEXT};font-size:14px;line-height:20px;word-break:break-word">${overview.map(
     ({ badge, line, url }) =>
       html`<div style="padding-bottom:8px">${badgeMark(badge)} &nbsp;${linked(line, url)}</div>\n`,
   )}</td></tr>`
