@@ -86,6 +86,7 @@ try {
   await putInEveryState(fleet)
   if (args.includes('--readme')) await takeForReadme(pages)
   await take(pages, await pathsOf(fleet))
+  await take(pages, { 'install connected': await approvedPath(daemon.url, fleet.hubIds[0] as number) })
   await send(`${sandbox.url}/sandbox/faults`, 'POST', {
     endpoint: 'token',
     status: 401,
@@ -254,6 +255,15 @@ async function pathsOf({ url, hubIds }: Fleet): Promise<Record<string, string>> 
     'install forged': '/oauth/callback?code=c&state=forged',
     'not found': '/nothing',
   }
+}
+
+/** The address that HubSpot sends a customer back to, once they approved; the code in it soon expires. */
+async function approvedPath(url: string, hubId: number): Promise<string> {
+  const install = await fetch(`${url}/install`, { redirect: 'manual' })
+  const page = `${install.headers.get('location')}&account=${hubId}`
+  const approved = await fetch(page, { method: 'POST', redirect: 'manual' })
+  const { pathname, search } = new URL(approved.headers.get('location') ?? '')
+  return `${pathname}${search}`
 }
 
 /** The whole of each page; its height is what a reader scrolls through. */

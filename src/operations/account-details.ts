@@ -3,7 +3,7 @@ import { limitCells, momentCell } from '../text/cells.ts'
 import { named, number, prose, state, whole } from '../text/columns.ts'
 import { formatCount, formatDaysLeft } from '../text/format-number.ts'
 import type { Fact, Shown } from '../text/shown.ts'
-import { driftText, noForecastText } from '../views/account-view.ts'
+import { noForecastText } from '../views/account-view.ts'
 import { needsReconnect, STATE_NAMES } from '../views/judge-account.ts'
 import { bucketText } from '../views/poll-texts.ts'
 import type { AccountDetailsShape, ListedAccountShape } from '../views/shapes/account.ts'
@@ -30,7 +30,6 @@ function factsOf(account: AccountDetailsShape): Fact[] {
     ['connected', momentCell(account.connectedAt)],
     ['token obtained', momentCell(account.token.obtainedAt)],
     ['token expires', momentCell(account.token.expiresAt)],
-    ["provider's clock", account.token.driftMs === null ? '' : driftText(account.token.driftMs)],
     ['next refresh', momentCell(account.token.nextRefreshAt)],
     ['token served', `${momentCell(account.tokenServedAt)} ${account.tokenServedTo ?? ''}`],
     ['limits read', momentCell(account.polledAt)],

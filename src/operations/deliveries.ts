@@ -60,12 +60,11 @@ export const listDeliveries = operation({
       deliveries.logFrom(isWhole ? undefined : after, isWhole ? ALL_ATTEMPTS : limit + 1),
       receiverStore.read(),
     ])
-    const showsMessages = !isForPeople || (receiver ?? outcome) !== undefined
     // The newest comes first.
     const lastOf = new Map(log.toReversed().map((one) => [one.attempt.id, one]))
     const found = log
       .slice(isWhole ? log.findIndex(({ entry }) => entry === after) + 1 : 0)
-      .filter((one) => showsMessages && (!last || lastOf.get(one.attempt.id) === one))
+      .filter((one) => !last || lastOf.get(one.attempt.id) === one)
       .filter(({ attempt }) => receiver === undefined || attempt.receiver === receiver)
       .filter(({ attempt }) => outcome === undefined || attempt.outcome === outcome)
     const { items, next } = pageOfList(found, limit, ({ entry }) => entry)
@@ -79,6 +78,7 @@ export const listDeliveries = operation({
       items: items.map(({ attempt }) => attempt),
       next,
       carried: await carriedBy(deps, subjects),
+      routed: new Set(deps.explain.routes.flatMap(({ to }) => to)),
       // Delivered, waiting and given up, by receiver.
       counted: isForPeople
         ? [
@@ -89,8 +89,8 @@ export const listDeliveries = operation({
     }
   },
   json: ({ pending, dead, receivers, items, next }) => ({ pending, dead, receivers, ...pageJson({ items, next }) }),
-  table: ({ pending, dead, receivers, items, carried, counted }, { input }) => {
-    const times = [whole('LAST DELIVERED'), whole('FIRST FAILURE'), prose('LAST ERROR')]
+  table: ({ pending, dead, receivers, items, carried, counted, routed }) => {
+    const times = [whole('LAST DELIVERED'), whole('FAILING SINCE'), prose('LAST ERROR')]
     const columns = [
       whole('RECEIVER'),
       state('STATE'),
@@ -103,14 +103,14 @@ export const listDeliveries = operation({
       const [delivered = '', ...others] = counted.map((by) => formatCount(by.get(receiver)?.length ?? 0))
       const name = { text: receiver, href: `/deliveries?receiver=${encodeURIComponent(receiver)}` }
       const times = [momentCell(lastDeliveredAt), momentCell(failingSince)]
-      return [name, RECEIVER_STATES[state], delivered, ...times, cleanText(reason ?? '', 200), ...others]
+      const error = cleanText(reason ?? '', 200) || (routed.has(receiver) ? '' : 'in no route: gets no alerts')
+      return [name, RECEIVER_STATES[state], delivered, ...times, error, ...others]
     })
     return [
       `${countOf(pending, 'message waits', 'messages wait')}, ${formatCount(dead)} given up in the last 30 days.`,
       ...(receivers.length === 0 ? [] : [{ columns, rows }]),
-      ...((input.receiver ?? input.outcome) !== undefined
-        ? [items.length === 0 ? 'No messages.' : attemptsTable(items, carried)]
-        : []),
+      'Latest messages',
+      items.length === 0 ? 'No messages.' : attemptsTable(items, carried),
     ]
   },
 })

@@ -5,6 +5,7 @@ import { readChanges } from '../alerts/read-changes.ts'
 import { seriesName } from '../alerts/series-name.ts'
 import { readFleetStatus } from '../checks/fleet-status.ts'
 import { type ChangedAccount, changeText, describeChanges } from '../delivery/describe/describe-changes.ts'
+import { seriesId } from '../limits/series.ts'
 import { accountCells, ageCell, percentCell, usageCell } from '../text/cells.ts'
 import { named, number, prose, spare, state, whole } from '../text/columns.ts'
 import { countOf, formatCount, formatDaysLeft } from '../text/format-number.ts'
@@ -14,7 +15,7 @@ import { EXIT_CODES } from '../views/check-fleet.ts'
 import { readCoverage } from '../views/fleet-health.ts'
 import { FleetChangesShape } from '../views/shapes/changes.ts'
 import { CoverageShape, FleetStatusShape } from '../views/shapes/fleet-status.ts'
-import { UpcomingShape } from '../views/shapes/upcoming.ts'
+import { type FullAccountShape, type UpcomingLimitShape, UpcomingShape } from '../views/shapes/upcoming.ts'
 import { fullText, noneUpcomingText, readUpcoming, recordText, upcomingText } from '../views/upcoming.ts'
 import { cursorField, limitField, momentField } from './input.ts'
 import { operation } from './operation.ts'
@@ -102,17 +103,25 @@ export const listChanges = operation({
   },
   table: (found) => {
     const { line, groups } = describeChanges(found)
-    const { leftOut } = found
-    const tables = groups.map(({ title, accounts }) => {
-      const hasMore = accounts.some(({ others }) => others.length > 0)
-      const what = hasMore ? [prose('CHANGES'), prose('WORST CHANGE')] : [prose('CHANGE')]
-      const rows = accounts.map((one) => [linked(one), ...(hasMore ? [one.counted] : []), changeText(one), one.at])
-      return ['', title, { columns: [named('ACCOUNT'), ...what, spare(whole('AT'))], rows }]
+    const { items, leftOut } = found
+    const isConnect = ({ counted }: ChangedAccount) => counted === '1 account connected'
+    const columns = [named('ACCOUNT'), prose('CHANGE'), spare(whole('WHEN'))]
+    const tables = groups.flatMap(({ title, accounts }) => {
+      const rows = accounts.filter((one) => !isConnect(one)).map((one) => [linked(one), changesOf(one), one.at])
+      return rows.length === 0 ? [] : ['', title, { columns, rows }]
     })
-    const more = leftOut === 0 ? [] : ['', `${countOf(leftOut, 'more change')} not shown: a shorter time has fewer`]
-    return [line, ...tables.flat(), ...more]
+    // The line counts all of them, which are many where a fleet is new.
+    const connected = groups.flatMap(({ accounts }) => accounts.filter(isConnect)).slice(0, 5)
+    const last =
+      connected.length === 0 ? [] : ['', `Connected last: ${connected.map(({ subject }) => subject).join(', ')}.`]
+    const shown = `Showing ${formatCount(items.length)} of ${countOf(items.length + leftOut, 'change')}.`
+    return [line, ...tables, ...last, ...(leftOut === 0 ? [] : ['', shown])]
   },
 })
+
+function changesOf({ others, ...worst }: ChangedAccount): string {
+  return `${changeText(worst)}${others.length === 0 ? '' : `, and ${countOf(others.length, 'more change')}`}`
+}
 
 function linked({ subject, hubId }: ChangedAccount): Cell {
   return hubId === undefined ? subject : { text: subject, href: `/accounts/${hubId}` }
@@ -131,29 +140,33 @@ export const listUpcoming = operation({
   run: (deps, { input: { limit, after }, now }) => readUpcoming(deps, { limit, after: placeIn(after) }, now),
   table: (found) => {
     const { accounts, items, full, record } = found
-    const account = [whole('HUB ID'), 'DOMAIN', named('WHAT')]
+    const account = [whole('HUB ID'), 'DOMAIN', named('LIMIT')]
     const columns = [...account, spare(whole('%')), whole('LEFT'), whole('EXPECTED')]
     const reached = full.items.map((item) => [
       ...accountCells(item),
-      seriesName(item),
+      seriesCell(item),
       `${formatCount(item.usage)} of ${formatCount(item.limit ?? 0)}`,
     ])
     const rows = items.map((item) => [
       ...accountCells(item),
-      seriesName(item),
+      seriesCell(item),
       percentCell(item.percent),
       formatDaysLeft(item.daysLeft, item),
       formatTime(item.expectedAt).slice(0, 10),
     ])
     return [
-      ...(full.accounts > 0 ? [fullText(full.accounts)] : []),
-      ...(reached.length > 0 ? [{ columns: [...account, whole('USED')], rows: reached }, ''] : []),
       accounts === 0 ? noneUpcomingText(found) : upcomingText(accounts),
       ...(items.length > 0 ? ['', { columns, rows }] : []),
       ...(record.held + record.later + record.sooner > 0 ? ['', recordText(record)] : []),
+      ...(full.accounts > 0 ? ['', fullText(full.accounts)] : []),
+      ...(reached.length > 0 ? [{ columns: [...account, whole('USED')], rows: reached }] : []),
     ]
   },
 })
+
+function seriesCell(item: UpcomingLimitShape | FullAccountShape): Cell {
+  return { text: seriesName(item), href: `/accounts/${item.hubId}/series?id=${encodeURIComponent(seriesId(item))}` }
+}
 
 /** In this list each account has a key. */
 function placeIn(after: string | undefined) {

@@ -21,11 +21,14 @@ export const listRules = operation({
       routes: routes.map(routeOf),
     }
   },
-  notes: () => ['the first threshold that matches a limit decides, and the first route that matches an alert'],
+  notes: () => [
+    'the first threshold that matches a limit decides, and the first route that matches an alert',
+    'to change them, edit the config file and reload with SIGHUP',
+  ],
   table: ({ rules, routes }) => [
     'Thresholds',
     {
-      columns: [whole('LINE'), named('WATCHES'), prose('LEVELS'), named('NAME')],
+      columns: [whole('LINE OF CONFIG'), named('WATCHES'), prose('LEVELS'), named('NAME')],
       rows: rules.map(({ line, name, title, watches, asks }) => [
         String(line ?? ''),
         watches,

@@ -52,7 +52,7 @@ function failing({ reason, count, at }: NonNullable<Account['refreshFailure']>):
 const ASKED_BY: Record<UninstallBy, string> = { cli: 'command line', api: 'API', evidence: 'evidence' }
 
 /** The provider's answer to the deletion. */
-export const ENDING = { deleted: 'the provider confirmed it', 'was-gone': 'the provider no longer knew it' }
+export const ENDING = { deleted: 'HubSpot confirmed it', 'was-gone': 'HubSpot no longer knew it' }
 
 function departure({ state, nextUninstallAt }: TimedAccount, uninstall: Uninstall) {
   const { askedAt, reason, by, attempts, failure, failureAt, at, ending, purgeAt } = uninstall

@@ -206,12 +206,6 @@ export function nextPollBecause({ nextPollAt, turn, pollBlocked, pollFailure }: 
   return pollBecause(turn, labels) ?? null
 }
 
-/** How the provider's count of a token's life differs from ours. */
-export function driftText(driftMs: number): string {
-  const seconds = Math.round(Math.abs(driftMs) / 1_000)
-  return `gives its tokens ${seconds} s ${driftMs < 0 ? 'less' : 'more'} life than it promised`
-}
-
 /** An account for the API: times in ISO 8601, null = never. */
 export function accountJson(account: PlannedAccount): AccountShape {
   const { token, refreshFailure, pollFailure, uninstall } = account

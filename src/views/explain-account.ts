@@ -76,7 +76,7 @@ function accountNotes(account: PlannedAccount, series: readonly CurrentSeries[],
     ...(state === 'reauthorize'
       ? [`it must reconnect, and is not read until then: ${refreshFailure?.reason ?? 'its refresh token is refused'}`]
       : []),
-    ...(state === 'parked' ? [`paused by the provider until ${formatMoment(parkedUntil)}`] : []),
+    ...(state === 'parked' ? [`paused by HubSpot until ${formatMoment(parkedUntil)}`] : []),
     ...(watch === undefined ? [] : [watch]),
     ...(pollFailure === null ? [] : [unreadText(pollFailure, now)]),
     ...(polledAt === null && series.length === 0 ? ['it was never read: there is nothing to judge yet'] : []),

@@ -110,12 +110,16 @@ function rankOf(level: VerdictLevel): number {
 
 /** Reconnecting it helps: its refresh token is refused, or a permission is missing. */
 export function needsReconnect({ state, refusedSince, watch }: AccountShape): boolean {
-  if (state === 'reauthorize') return true
-  return (state === 'active' || state === 'failing') && (refusedSince !== null || watch !== null)
+  return state === 'reauthorize' || (isWorkedOn({ state }) && (refusedSince !== null || watch !== null))
 }
 
 export function confirmationText(by: number, now: number): string {
   return `to be confirmed by ${by > now ? `${formatMoment(by)} at the latest` : 'the next attempt'}`
+}
+
+/** Polls and refreshes are made: neither its customer nor the provider has to act first. */
+export function isWorkedOn({ state }: Pick<Account, 'state'>): boolean {
+  return state === 'active' || state === 'failing'
 }
 
 /** Nothing is refreshed or polled any more. */
@@ -132,7 +136,7 @@ function departure({ state, uninstall, nextUninstallAt }: PlannedAccount, now: n
   }
   const failure = uninstall?.failure ?? null
   if (failure === null) {
-    const says = `Nothing is refreshed or polled any more; its refresh token is being deleted at the provider. ${reason}`
+    const says = `Nothing is refreshed or polled any more; its refresh token is being deleted at HubSpot. ${reason}`
     return { about, level: 'none', brief: '', says }
   }
   const says = `Nothing is refreshed or polled any more. Its refresh token could not be deleted yet: ${quoted(failure)}. The next attempt is ${planned(nextUninstallAt, now)}. ${reason}`
@@ -148,20 +152,20 @@ function tokens(account: PlannedAccount, now: number): AccountFinding {
   }
   if (refreshFailure?.class === UNREADABLE_ANSWER) {
     const says = `${sentence(refreshFailure.reason)} Its refresh token is not used again until an operator decides: plimsoll accounts refresh tries again.`
-    return found('critical', "the provider's answer could not be read", says, expiry(token, now))
+    return found('critical', "HubSpot's answer could not be read", says, expiry(token, now))
   }
   if (state === 'reauthorize') return found('critical', ...refused(account, now))
   if (state === 'parked') {
     const why = refreshFailure === null ? '' : sentence(refreshFailure.reason)
     const until = planned(parkedUntil, now)
-    const says = `The provider asked for a pause: the next attempt is ${until}.`
+    const says = `HubSpot asked for a pause: the next attempt is ${until}.`
     return found(isOver ? 'critical' : 'warning', `next attempt ${until}`, says, expiry(token, now), why)
   }
   const by = confirmationOf(account)
   if (by !== undefined) {
     const confirmed = confirmationText(by, now)
     const why = refreshFailure?.class === 'rejected' ? ` (${quoted(refreshFailure.reason)})` : ''
-    const says = `The provider refuses its refresh token${why}, ${confirmed}. Reconnecting it helps at once.`
+    const says = `HubSpot refuses its refresh token${why}, ${confirmed}. Reconnecting it helps at once.`
     const brief = `refresh token refused, ${confirmed}`
     return found(isOver ? 'critical' : 'warning', brief, says, expiry(token, now), nextAttempt(account, now))
   }
@@ -187,9 +191,9 @@ function refused(
     return ['the imported token belongs to another account', says, until]
   }
   if (refusedSince === null) {
-    return ['refresh token refused', `The provider refuses its refresh token${why}.`, until, expiry(token, now)]
+    return ['refresh token refused', `HubSpot refuses its refresh token${why}.`, until, expiry(token, now)]
   }
-  const says = `The provider has refused its refresh token for ${spanInWords(now - refusedSince)}${why}.`
+  const says = `HubSpot has refused its refresh token for ${spanInWords(now - refusedSince)}${why}.`
   return [`refresh token refused for ${formatSpan(now - refusedSince)}`, says, until, expiry(token, now)]
 }
 
@@ -258,16 +262,15 @@ function limits(facts: JudgeFacts, now: number): AccountFinding[] {
 
 function blocked(
   { account, alerts }: JudgeFacts,
-  { since, scopes }: NonNullable<Account['pollBlocked']>,
+  { since }: NonNullable<Account['pollBlocked']>,
   now: number,
 ): AccountFinding {
-  const text = watchText(account) ?? ''
-  const which = scopes.length === 0 ? 'any crm.objects.*.read permission' : 'that permission'
-  const says = `${sentence(text)} It began ${distance(since, now)}. Reconnect it with ${which}.`
+  const brief = watchText(account) ?? ''
+  const says = `${sentence(brief)} It began ${distance(since, now)}.`
   return {
     about: 'limits',
     level: pollAlert(alerts)?.isHandled === false ? 'warning' : 'unknown',
-    brief: text.split(';')[0] ?? '',
+    brief,
     says,
   }
 }

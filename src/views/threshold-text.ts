@@ -3,7 +3,7 @@ import type { Level } from '../alerts/evaluation/rules.ts'
 const CONDITIONS: Readonly<Record<string, (bound: number) => string>> = {
   percent: (bound) => `from ${bound} %`,
   count: (bound) => `from ${bound}`,
-  remaining: (bound) => `${bound} left`,
+  remaining: (bound) => `from ${bound} left`,
   daysLeft: (bound) => `${bound} ${bound === 1 ? 'day' : 'days'} left`,
 }
 

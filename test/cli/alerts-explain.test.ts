@@ -293,7 +293,7 @@ test('tokens or polls that fail are never ok, also where no alert is open about 
   expect(out).toMatch(/what +reading its limits\nstate +failing\n/)
   const show = ['accounts', 'show', '9', '--config', installed.config]
   const shown = await plimsollHere(show, installed.folder, { clock: new HandClock(NOW) })
-  expect(shown.out).toMatch(/^tokens +The provider refuses its refresh token \(HTTP 400\), to be confirmed by 2026/m)
+  expect(shown.out).toMatch(/^tokens +HubSpot refuses its refresh token \(HTTP 400\), to be confirmed by 2026/m)
   expect(shown.out).toMatch(/^reconnect +plimsoll accounts reconnect-link 9 prints the link$/m)
   expect(JSON.parse((await explain('9', '--json')).out).alerts).toMatchObject([
     { state: 'failing' },

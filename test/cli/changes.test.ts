@@ -70,13 +70,11 @@ test('what changed is one line for each account, by group, the worst first; furt
     day.out.replaceAll(/ {2,}/g, '  '),
   ).toBe(`1 alert opened, 1 limit changed, 1 account connected since 2026-11-20 11:00 CET.
 
-Accounts: connected, uninstalled, must reconnect
-ACCOUNT  CHANGE  AT
-globex.example.com (8)  connected  2026-11-21 10:00 CET
-
 Worse
-ACCOUNT  CHANGES  WORST CHANGE  AT
-acme.example.com (7)  1 alert opened, 1 limit changed  Custom properties, ok → warning, 900 of 1,000  2026-11-21 08:00 CET
+ACCOUNT  CHANGE  WHEN
+acme.example.com (7)  Custom properties, ok → warning, 900 of 1,000, and 1 more change  2026-11-21 08:00 CET
+
+Connected last: globex.example.com (8).
 `)
   expect((await run('--since', '2d')).out).toMatch(/^1 account must reconnect, 1 alert opened,/)
   expect((await run('--since', '2026-11-21T09:30')).out).toMatch(/^1 account connected since 2026-11-21 09:30 CET/)
@@ -94,6 +92,6 @@ test('--json has every change, and what is not kept any more is on standard erro
   await many.exec()
   const { out, err } = await run()
   expect(err).toMatch(/^plimsoll: not all changes before 2026-11-21 10:00 CET are kept\.\n$/)
-  expect(out).toMatch(/account 72 +50 alerts opened .*\n\n49,950 more changes not shown: a shorter time has fewer\n$/s)
+  expect(out).toMatch(/account 72 .*, and 49 more changes .*\n\nShowing \d+ of 50,001 changes\.\n$/s)
   expect(JSON.parse((await run('--json')).out).keptSince).toBe('2026-11-21T09:00:00.000Z')
 })

@@ -50,15 +50,15 @@ test('the accounts that reach a limit next are a line each, soonest first; --jso
   const { out, code } = await run()
   expect([code, out.replaceAll(/ {2,}/g, '  ')]).toEqual([
     0,
-    `1 account has reached a limit already
-HUB ID  DOMAIN  WHAT  USED
-9  full.example.com  Custom properties  1,000 of 1,000
+    `2 accounts reach a limit in the next 30 days at this pace.
 
-2 accounts reach a limit in the next 30 days at this pace.
-
-HUB ID  DOMAIN  WHAT  %  LEFT  EXPECTED
+HUB ID  DOMAIN  LIMIT  %  LEFT  EXPECTED
 8  [2Jglobex.example.com  Custom properties  95  5 days (2 to 10)  2026-11-26
 7  acme.example.com  Custom properties  88  12 days (6 to 24)  2026-12-03
+
+1 account has reached a limit already
+HUB ID  DOMAIN  LIMIT  USED
+9  full.example.com  Custom properties  1,000 of 1,000
 `,
   ])
   const told = JSON.parse((await run('--json', '--max', '1')).out)

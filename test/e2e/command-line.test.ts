@@ -138,7 +138,7 @@ test('accounts uninstall --wait comes back with the proof, and the story tells a
   const waited = await command('accounts', 'uninstall', hubId, '--wait', ...why)
   expect(waited).toMatchObject({ code: 0, err: '' })
   expect(waited.out).toMatch(
-    new RegExp(`^the refresh token of account ${hubId} was deleted 20.* UTC: the provider confirmed it\n`),
+    new RegExp(`^the refresh token of account ${hubId} was deleted 20.* UTC: HubSpot confirmed it\n`),
   )
   const again = await command('accounts', 'uninstall', hubId, '--wait', '--json')
   expect(JSON.parse(again.out)).toMatchObject({ hubId: Number(hubId), outcome: 'deleted' })
@@ -149,7 +149,7 @@ test('accounts uninstall --wait comes back with the proof, and the story tells a
     expect.arrayContaining([
       expect.stringMatching(/^connected/),
       expect.stringMatching(/^uninstall requested +the customer left \(by command line\)/),
-      expect.stringMatching(/^refresh token deleted +the provider confirmed it/),
+      expect.stringMatching(/^refresh token deleted +HubSpot confirmed it/),
       expect.stringMatching(/^record deleted +planned/),
     ]),
   )

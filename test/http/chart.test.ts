@@ -83,7 +83,7 @@ test('where nothing was read lately the chart says since when, and the time sinc
   expect((await get(path)).text).not.toContain('No data since')
   clock.move(3 * DAY)
   const { text, words } = await get(path)
-  expect(words).toMatch(/960 of 1,000 properties, as 3 days ago\. No data since 20\d\d-/)
+  expect(words).toMatch(/960 of 1,000 properties, unchanged for 3 days\. No data since 20\d\d-/)
   expect(chartIn(text).svg).toMatch(/<rect class="gap" x="0" width="1000"/)
 })
 

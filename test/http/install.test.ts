@@ -114,7 +114,7 @@ describe('a second visit while the code is exchanged', () => {
     const { status, text, headers } = await visit()
     expect([status, headers['retry-after']]).toEqual([503, '5'])
     expect(text).toContain('<meta http-equiv="refresh" content="5">')
-    expect(text).not.toContain('Nothing was stored')
+    expect(text).not.toContain('Nothing was changed')
     answer()
     await first
     expect((await visit()).status).toBe(200)
@@ -155,8 +155,10 @@ test.each(['', '&state=forged', 'good'])(
     const state = given === 'good' ? `&state=${await beginInstall()}` : given
     const { status, text } = await ask('GET', `/oauth/callback?error=access_denied%3Cb%3E${state}`)
     expect(status).toBe(403)
-    expect(text).toContain('<p>The connection to the app was canceled. Nothing was stored.</p>')
-    expect(text).toContain('<a class="button" href="/install">Try again</a>')
+    expect(text).toContain(
+      '<p>The connection to the app was canceled. Nothing was changed in your HubSpot account.</p>',
+    )
+    expect(text).toContain('<a class="button main" href="/install">Try again</a>')
     expect([text.includes('access_denied'), provider.codes]).toEqual([false, []])
     expect(logs.lines()).toContainEqual(expect.objectContaining({ code: 'install.failed', reason: 'access_denied<b>' }))
   },
@@ -467,7 +469,7 @@ describe('a link that reconnects one account', () => {
       const { status, text } = await ask('GET', `/oauth/callback?code=${CODE}&state=${await begin(link)}`)
       expect(status).toBe(409)
       expect(text).toContain('You chose <b>other.example.com</b>, which is connected again.')
-      expect(text).not.toContain('Nothing was stored')
+      expect(text).not.toContain('Nothing was changed')
       const { refresh } = await deps.store.hgetallBuffer(keys.account(7).tokens)
       expect(deps.connect.vault.open(refresh ?? Buffer.alloc(0), 7, 'refresh').reveal()).toBe(REFRESH_TOKEN)
       expect([(await deps.registry.get(7))?.connectedAt, woken]).toEqual([clock.now(), ['poll-limits', 'alerts']])
@@ -524,7 +526,7 @@ describe('a link that reconnects one account', () => {
     }
     for (const state of [await beginInstall(), 'forged'])
       expect(await page(`error=access_denied&state=${state}`)).toContain(
-        '<a class="button" href="/install">Try again</a>',
+        '<a class="button main" href="/install">Try again</a>',
       )
   })
 

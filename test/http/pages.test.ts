@@ -105,7 +105,7 @@ test('the page of an alert begins with what happened and what to do, then has th
   const row = (name: string) =>
     new RegExp(`<dt>${name}</dt><dd>(.*?)</dd>`).exec(text)?.[1]?.replace(/<\/?time[^>]*>/g, '')
   expect(wordsOf(text)).toMatch(
-    /^ Custom properties, acme.example.com critical acme.example.com 4 , open since 2026-11-21 10:00 UTC \( ?2 h ago ?\) Custom properties, 970 of 1,000. Still critical. What to do: Delete custom properties that are not in use \(in HubSpot: Settings &gt; Properties\), or have the limit raised. Comment Acknowledge Silence /,
+    /^ Custom properties, 970 of 1,000, acme.example.com critical acme.example.com 4 , open since 2026-11-21 10:00 UTC \( ?2 h ago ?\) Still critical. What to do: Delete custom properties that are not in use \(in HubSpot: Settings &gt; Properties\), or have the limit raised. Comment Acknowledge Silence /,
   )
   expect(row('Usage')).toBe('970 of 1,000 (97 %), 30 left')
   expect(row('Measured')).toMatch(/\(now\)$/)
@@ -419,7 +419,7 @@ test.each([
   [
     'reauthorize',
     { failureReason: 'BAD_REFRESH_TOKEN', failureAt: '1' },
-    'The provider refuses its refresh token (BAD_REFRESH_TOKEN).',
+    'HubSpot refuses its refresh token (BAD_REFRESH_TOKEN).',
   ],
   ['uninstalling', { uninstallReason: 'left', uninstallFailureReason: 'HTTP 500' }, 'could not be deleted yet'],
   [
@@ -443,7 +443,9 @@ test.each(['reauthorize', 'failing'])(
     expect(before.indexOf('id="reconnect"')).toBeGreaterThan(before.indexOf('Poll now'))
     await steps.hset(keys.account(4).account, { state, rejectedAt: '1', failureAt: '1' })
     const { text } = await get('/accounts/4')
-    const [verdict = '', rest] = text.split('Poll now')
+    // Nothing is polled or refreshed of an account that must reconnect.
+    expect(text.includes('Poll now')).toBe(state === 'failing')
+    const [verdict = '', rest] = text.split('Hub id')
     expect(verdict).toMatch(/id="reconnect" value="[^"]*\/install\?account=4&amp;[^"]*signature=/)
     expect(verdict).toContain('data-copy="reconnect"')
     expect(rest).not.toContain('id="reconnect"')
@@ -468,12 +470,12 @@ test('what is well is folded, and no level is shown where nothing is watched or 
   expect(await limits()).toContain('<summary>2 more limits: 1 OK, 1 unknown</summary>')
   expect(await limits()).toContain('<span class="badge good">OK</span>')
   clock.move(3 * 86_400_000)
-  expect(await limits()).toContain('<summary>2 more limits, all not read lately</summary>')
-  expect(await limits()).toMatch(/badge off">OK<.*is-warning">read <time[^>]*>3 days ago</)
+  expect(await limits()).toContain('<summary>2 more limits, all last known</summary>')
+  expect(await limits()).toMatch(/badge off">last known<.*is-warning">read <time[^>]*>3 days ago</)
   expect(await limits()).not.toContain('badge good')
   await steps.hset(keys.account(4).account, { state: 'uninstalled', uninstallReason: 'left' })
   await steps.del(keys.account(4).alerts)
-  expect(await limits()).toContain('<summary>2 more limits, all not read lately</summary>')
+  expect(await limits()).toContain('<summary>2 more limits, all last known</summary>')
   expect(await limits()).not.toMatch(/class="badge (good|off)/)
   const { json } = await get('/api/v1/accounts/4/explanation')
   expect(new Set(json.series.map(({ state }: { state: string }) => state))).toEqual(new Set(['off']))
@@ -502,7 +504,7 @@ test('the page of an account says how many of its records are shown, and cleans 
   const { text, words } = await get('/accounts/4')
   expect(text).not.toContain(HOSTILE)
   expect(words).toContain('Companies per contact 10 of 212 shown')
-  expect(words).toContain('full 9 79 at its limit')
+  expect(words).toContain('full 9 79 100')
   expect(words).not.toContain('full 10')
   const { json } = await get('/api/v1/accounts/4')
   const at = json.series.find(({ metric }: { metric: string }) => metric === 'associations.atLimit')
@@ -531,10 +533,10 @@ test('the page of an account that a missing scope keeps from being watched says 
   const { get, steps, keys, clock } = await openAccount()
   await changeWatch(steps, keys, 4, { blocked: { what: 'all', since: clock.now(), scopes: ['<b>contacts'] } })
   const { text } = await get('/accounts/4')
-  expect(text).toContain('Limits can&#39;t be read: a permission is missing.')
+  expect(text).toContain('Add crm.objects.*.read to provider.scopes, then send the link below.')
   const words = text.replace(/<[^>]+>/g, '').replace(/\s+/g, ' ')
-  expect(words).toContain('now: regular schedule; a permission is missing')
-  expect(words).toContain('It began just now. Reconnect it with that permission.')
+  expect(words).toContain('Next poll: regular schedule; a permission is missing')
+  expect(words).toContain('Limits can&#39;t be read: a permission is missing. It began just now.')
   expect((await get('/api/v1/accounts/4')).json.watch).toEqual({
     is: 'cannot be watched',
     because: 'scope missing',

@@ -22,7 +22,7 @@ const SETTINGS = {
 test('the rules page has every threshold and every route in force, in their order', async () => {
   const { get } = await openServer(redis, { settings: SETTINGS })
   const { words } = await get('/rules')
-  expect(words).toMatch(/custom properties warning from 80 %, critical 10 left sum /)
+  expect(words).toMatch(/custom properties warning from 80 %, critical from 10 left sum /)
   expect(words).toMatch(/custom properties, object types 2-\* warning from 90 % /)
   expect(words).toMatch(
     /1 level critical, rule sum on-call, ops-mail none 2 tag vip night 22:00 to 06:00 Europe\/Berlin/,

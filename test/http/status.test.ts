@@ -100,7 +100,7 @@ test('page and API say why an account is polled next when it is, in its own word
     '2-7: custom properties 93 % (warning from 95 %)',
   )
   expect((await get('/accounts/7')).words).toContain(
-    'Next poll in 15 min: In&lt;b&gt;voices: custom properties 93 % (warning from 95 %)',
+    'Next poll: In&lt;b&gt;voices: custom properties 93 % (warning from 95 %)',
   )
 })
 

@@ -91,11 +91,11 @@ test('an uninstall that is done says how it ended and when the record goes', () 
   const after = at('30T10:09')
   expect(told({ ...ASKED, ...FAILED, ...done }, after).slice(2)).toEqual([
     '04T10:05 | deletion failed | HTTP 500 (2 failed attempts)',
-    '04T10:09 | refresh token deleted | the provider confirmed it',
+    '04T10:09 | refresh token deleted | HubSpot confirmed it',
     '30T10:09 | record deleted | planned',
   ])
   expect(told({ ...ASKED, ...done, uninstallEnding: 'was-gone' }, after)).toContain(
-    '04T10:09 | refresh token deleted | the provider no longer knew it',
+    '04T10:09 | refresh token deleted | HubSpot no longer knew it',
   )
 })
 

@@ -97,7 +97,7 @@ const rows: Row[] = [
     'warning',
     'refresh token refused, to be confirmed by 2026-11-21 10:32 UTC at the latest',
     [
-      `The provider refuses its refresh token (it answered 500), to be confirmed by 2026-11-21 10:32 UTC at the latest. Reconnecting it helps at once. ${EXPIRES} The next attempt is in 15 min.`,
+      `HubSpot refuses its refresh token (it answered 500), to be confirmed by 2026-11-21 10:32 UTC at the latest. Reconnecting it helps at once. ${EXPIRES} The next attempt is in 15 min.`,
       LIMITS,
     ],
     { state: 'failing', refusedSince: NOW - MINUTE, ...refreshFailure(1, { class: 'rejected' }) },
@@ -116,7 +116,7 @@ const rows: Row[] = [
     'the provider asked for a pause',
     'warning',
     'next attempt in 50 min',
-    [`The provider asked for a pause: the next attempt is in 50 min. ${EXPIRES} It answered 500.`, LIMITS],
+    [`HubSpot asked for a pause: the next attempt is in 50 min. ${EXPIRES} It answered 500.`, LIMITS],
     { state: 'parked', parkedUntil: NOW + 50 * MINUTE, ...refreshFailure(1) },
   ],
   [
@@ -124,7 +124,7 @@ const rows: Row[] = [
     'critical',
     'refresh token refused for 1 min',
     [
-      `The provider has refused its refresh token for 1 minute (it answered 500). ${UNTIL} ${EXPIRES}`,
+      `HubSpot has refused its refresh token for 1 minute (it answered 500). ${UNTIL} ${EXPIRES}`,
       'Limits were read 9 s ago.',
     ],
     { state: 'reauthorize', refusedSince: NOW - MINUTE, ...refreshFailure(2) },
@@ -226,18 +226,14 @@ const rows: Row[] = [
     'nothing may be read',
     'unknown',
     "limits can't be read: a permission is missing",
-    [TOKENS, "Limits can't be read: a permission is missing. It began 24 h ago. Reconnect it with that permission."],
+    [TOKENS, "Limits can't be read: a permission is missing. It began 24 h ago."],
     { polledAt: null, ...blocked('all', ['a.read']) },
   ],
   [
     'a part may not be read',
     'unknown',
     "some limits can't be read: a permission is missing",
-    [
-      TOKENS,
-      LIMITS,
-      "Some limits can't be read: a permission is missing. It began 24 h ago. Reconnect it with any crm.objects.*.read permission.",
-    ],
+    [TOKENS, LIMITS, "Some limits can't be read: a permission is missing. It began 24 h ago."],
     blocked('part'),
   ],
   [
@@ -284,7 +280,7 @@ const rows: Row[] = [
     'unknown',
     'refresh token refused for 1 min',
     [
-      `The provider has refused its refresh token for 1 minute (it answered 500). ${UNTIL} ${EXPIRES}`,
+      `HubSpot has refused its refresh token for 1 minute (it answered 500). ${UNTIL} ${EXPIRES}`,
       'Limits were read 9 s ago.',
       '1 open alert, acknowledged or silenced.',
     ],
@@ -307,7 +303,7 @@ const rows: Row[] = [
     'it is being uninstalled',
     'none',
     '',
-    ['Nothing is refreshed or polled any more; its refresh token is being deleted at the provider. Reason: left us.'],
+    ['Nothing is refreshed or polled any more; its refresh token is being deleted at HubSpot. Reason: left us.'],
     { state: 'uninstalling', ...uninstall({}) },
   ],
   [

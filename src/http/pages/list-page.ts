@@ -49,12 +49,15 @@ export async function showList(page: ListPage, deps: WebDeps, request: FastifyRe
   const token = tokenOfWriter(request)
   const forms = token === undefined ? undefined : toDo?.(value, token)
   const first = parts.findIndex(isTable)
+  const form = searchForm(page, asked)
+  // If links choose a row of the first table, the form narrows the last one.
   const body = html`${token === undefined ? undefined : above}
-${searchForm(page, asked)}
+${page.linked === undefined ? form : undefined}
 <div data-live="list">
 ${notes.map((note) => html`<p class="soft">${sentence(note)}</p>`)}
 ${parts.map((part, n) => {
-  if (isTable(parts[n + 1]) && typeof part === 'string' && /[^.]$/.test(part)) return html`<h2>${part}</h2>\n`
+  if (typeof part === 'string' && n < parts.length - 1 && /[^.]$/.test(part))
+    return html`<h2>${part}</h2>\n${page.linked !== undefined && n === parts.length - 2 ? form : undefined}`
   const isAll = parts.length === 1
   return htmlOf(title, part, { isAll, forms: n === first ? forms : undefined, without: page.without })
 })}

@@ -47,7 +47,7 @@ export const LISTS: readonly ListPage[] = [
     at: '/deliveries',
     path: '/deliveries',
     title: 'Deliveries',
-    defaults: { last: 'true' },
+    defaults: { last: 'true', limit: '10' },
     linked: ['receiver'],
     words: OUTCOME_WORDS,
     toDo: ({ receivers, counted: [_, ...toRetry] }, token) =>

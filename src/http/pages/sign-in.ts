@@ -103,14 +103,14 @@ function noteSignIn({ audit }: Guard, who: Who): void {
 /** `next` is where it leads to; `complaint` is why the last attempt did not. */
 export function signInPage(next: string, complaint?: string): Html {
   return plainPage({
-    title: 'Sign in',
+    title: 'Sign in to Plimsoll',
     body: html`${complaint === undefined ? undefined : html`<p class="verdict critical" role="alert">${complaint}</p>`}
 <form method="post" action="/sign-in" class="form">
 <input type="hidden" name="next" value="${next}">
 <label>Admin token <input type="password" name="token" required autofocus autocomplete="current-password"></label>
 <div class="row"><button>Sign in</button></div>
 </form>
-<p class="soft">Find it in <code>config/.plimsoll/admin-token</code>, or run <code>plimsoll admin-tokens add NAME</code>.</p>`,
+<p class="soft">The first admin token is in <code>config/.plimsoll/admin-token</code> on the server; <code>plimsoll admin-tokens add NAME</code> makes others.</p>`,
   })
 }
 

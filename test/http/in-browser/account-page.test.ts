@@ -48,7 +48,7 @@ test('whoever has no mouse gets to the numbers, to another range and to the page
   await page.locator('figure h3 a').first().focus()
   await page.keyboard.press('Enter')
   await page.waitForURL(/\/series\?id=overall&range=7d$/)
-  expect(await page.locator('h1').textContent()).toBe('Custom properties')
+  expect(await page.locator('h1').textContent()).toBe('Custom properties, northwind-traders.example.com')
   expect(faults).toEqual([])
 })
 

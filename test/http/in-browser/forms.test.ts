@@ -103,7 +103,7 @@ test('without JavaScript the same forms work', async () => {
   await page.getByRole('button', { name: 'Add a row' }).click()
   await page.getByLabel('Field').last().selectOption('level')
   await page.getByLabel('Value').last().fill('critical')
-  await page.getByRole('button', { name: 'Check' }).click()
+  await page.getByRole('button', { name: 'Count matching alerts' }).click()
   await page.getByText('1 open alert matches now.').waitFor()
   expect(await page.getByLabel('Value').last().inputValue()).toBe('critical')
   await page.goto(`${url}/alerts`)

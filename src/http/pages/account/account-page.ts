@@ -7,9 +7,9 @@ import { cleanText } from '../../../text/clean-text.ts'
 import { capitalized, formatCount, keepUnits } from '../../../text/format-number.ts'
 import { type Html, html } from '../../../text/html.ts'
 import { crmSite } from '../../../text/provider-site.ts'
-import { driftText, readAccountView } from '../../../views/account-view.ts'
+import { readAccountView } from '../../../views/account-view.ts'
 import { explainView } from '../../../views/explanation.ts'
-import { isLeaving, needsReconnect } from '../../../views/judge-account.ts'
+import { isLeaving, isWorkedOn, needsReconnect } from '../../../views/judge-account.ts'
 import { bucketText } from '../../../views/poll-texts.ts'
 import type { AccountDetailsShape } from '../../../views/shapes/account.ts'
 import type { ExplainedAlertShape } from '../../../views/shapes/explanation.ts'
@@ -72,20 +72,14 @@ export async function showAccountPage(deps: WebDeps, request: FastifyRequest): P
       ? html`<a class="button" href="/install">Connect it again</a>`
       : reconnectPart(deps, account, request)
   const body = html`<div data-live="account">${verdictPart(account, connectAgain)}
-${facts(account, all.now)}</div>
+<p class="soft">Hub id ${account.hubId}${account.nextPollBecause === null ? undefined : ` · Next poll: ${keepUnits(account.nextPollBecause)}`}</p></div>
 ${actions(deps, { ...account, hublet }, token, request)}
 ${seriesPart(account, all, { mayWrite: token !== undefined, freshnessMs })}
 ${charts(all)}
-${notifications([...explained.alerts, ...explained.series], all.now)}
 <div class="beside">${recordsPart(all)}${history(account, all)}</div>
-<div class="beside">${notified(account, token)}${connection(account, all.now)}</div>`
+${notifications([...explained.alerts, ...explained.series], all.now)}
+<div class="beside">${isLeaving(account) ? undefined : notified(account, token)}${connection(account, all.now)}</div>`
   return { at: '/accounts', title: accountTitle(account), body }
-}
-
-function facts({ hubId, nextPollAt, nextPollBecause }: AccountDetailsShape, now: number): Html {
-  const why = nextPollBecause === null ? '' : `: ${keepUnits(nextPollBecause)}`
-  const next = nextPollAt === null ? undefined : html` · Next poll ${when(nextPollAt, now)}${why}`
-  return html`<p class="soft">Hub id ${hubId}${next}</p>`
 }
 
 /**
@@ -106,7 +100,7 @@ function actions(
   const send = (what: string, text: string) =>
     html`<form method="post" action="${path}/${what}">${formTokenField(token)}<button class="second">${text}</button></form>`
   return html`<div class="row">
-${send('poll', 'Poll now')}${send('refresh', 'Refresh now')}${crm}
+${isWorkedOn(account) ? html`${send('poll', 'Poll now')}${send('refresh', 'Refresh now')}` : undefined}${crm}
 <details><summary>More actions</summary><div class="row">
 ${needsReconnect(account) ? undefined : reconnectField(deps, hubId, request)}
 <a class="button grave" href="${path}/uninstall">Uninstall</a></div></details>
@@ -141,7 +135,7 @@ export function notifications(explained: readonly ExplainedAlertShape[], now: nu
   )
   const newest = all.toSorted((a, b) => b.at.localeCompare(a.at)).slice(0, MOST_NOTIFIED)
   return html`<section id="notifications"><h2>Notifications</h2>
-${notificationTable(newest, now, 3)}</section>`
+${notificationTable(newest, now, 2)}</section>`
 }
 
 const MOST_CHANGES = 30
@@ -202,17 +196,16 @@ function notified(account: AccountDetailsShape, token: string | undefined): Html
   ])
   return html`<section id="contact"><h2>Who is notified <a href="/rules">Rules and routes</a></h2>
 ${htmlTable('Who is notified', ['Level', 'Alerts about', 'Receivers'], rows)}
-${token === undefined ? undefined : contactForm(account, token)}</section>`
+${token === undefined ? html`<p>Contact: ${account.contact ?? 'none'}</p>` : contactForm(account, token)}</section>`
 }
 
 /** The person who connected the account, the scopes, and when its token was got: never a token. */
 function connection(account: AccountDetailsShape, now: number): Html {
   const { token, scopes, tokenServedAt, tokenServedTo, user, connectedAt } = account
-  const { obtainedAt, driftMs } = token
+  const { obtainedAt } = token
   return html`<section id="connection"><h2>Connection and tokens</h2>
 ${factList([
   ['Installed by', user === null || user === '' ? undefined : cleanText(user, 120)],
-  ['Contact', account.contact ?? undefined],
   ['Connected', when(connectedAt, now)],
   [
     'Scopes',
@@ -220,7 +213,6 @@ ${factList([
   ],
   ['API calls', bucketText(account)],
   ['Token obtained', obtainedAt === null ? 'with its first refresh' : when(obtainedAt, now)],
-  ["Provider's clock", driftMs === null ? undefined : driftText(driftMs)],
   [
     'Token last served',
     tokenServedAt === null ? undefined : html`${when(tokenServedAt, now)}, to ${cleanText(tokenServedTo ?? '', 60)}`,

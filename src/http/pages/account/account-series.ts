@@ -10,7 +10,7 @@ import { capitalized } from '../../../text/format-number.ts'
 import { zoneName } from '../../../text/format-time.ts'
 import { type Html, html } from '../../../text/html.ts'
 import { readUntil } from '../../../views/account-history.ts'
-import type { PlannedAccount } from '../../../views/judge-account.ts'
+import { isLeaving, type PlannedAccount } from '../../../views/judge-account.ts'
 import type { ExplainedSeriesShape } from '../../../views/shapes/explanation.ts'
 import type { RuleSet } from '../../../views/view-deps.ts'
 import { chart, sparkline } from './chart.ts'
@@ -104,7 +104,7 @@ export function accountSeries(
     current,
     pointsOf: ({ id, name }) => {
       const rule = ruleFor(rules, account, name)
-      const levels = rule?.off === true ? undefined : rule
+      const levels = rule?.off === true || isLeaving(account) ? undefined : rule
       const [warning, critical] = [levelOf(levels, 'warning', name), levelOf(levels, 'critical', name)]
       return pointsOf(timeline, gaps, id, now - RANGES[range], now).map(({ at, usage, limit }) =>
         usage === undefined

@@ -17,8 +17,8 @@ export interface ChartData {
 
 type Value = 'usage' | 'limit' | 'critical' | 'warning'
 
-/** Drawn in this order: usage is on top. */
-const VALUES: readonly Value[] = ['limit', 'critical', 'warning', 'usage']
+/** Drawn in this order: the thin lines are on top, as usage at the limit would hide them. */
+const VALUES: readonly Value[] = ['usage', 'limit', 'critical', 'warning']
 /** Across, a plot is a thousand units wide, however wide it is shown; down, a unit is a pixel. */
 const WIDTH = 1_000
 /** Room for the names of times below the plot, px. */
@@ -68,7 +68,7 @@ function summary({ points, unit, now, forecast }: ChartData, { usage = 0, limit 
   const since = now - (first?.at ?? now)
   const span = formatSpan(since)
   const rise = `${change > 0 ? 'up' : 'down'} ${formatCount(Math.abs(change))} in ${span}`
-  const move = since < MINUTE ? '' : `, ${change === 0 ? `as ${span} ago` : rise}`
+  const move = since < MINUTE ? '' : `, ${change === 0 ? `unchanged for ${span}` : rise}`
   const end = points.at(-1)
   return [
     `${formatCount(usage)}${limit === undefined ? '' : ` of ${formatCount(limit)}`} ${unit}${move}.`,
@@ -97,7 +97,7 @@ function frameOf({ points, now, forecast }: Pick<ChartData, 'points' | 'now' | '
   const step = roundStep(spread / 4)
   // From 0, unless all there is to see would lie in the upper part.
   const low = spread > 0 && least > 0.6 * most ? Math.floor(least / step) * step : 0
-  const high = most + 0.06 * (most - low)
+  const high = most + 0.1 * (most - low)
   return {
     from,
     until,
@@ -146,9 +146,7 @@ function legend(data: ChartData, last: Point): Html {
   const entry = (shape: Html, text: string) => html`<li><svg aria-hidden="true">${shape}</svg>${text}</li>`
   const line = (of: string, text: string) => entry(html`<path class="${of}" d="M0 6h22"/>`, text)
   return html`<ul class="legend row">
-${linesOf(data)
-  .toReversed()
-  .map((of) => line(of, `${of}${value(of)}`))}
+${linesOf(data).map((of) => line(of, `${of}${value(of)}`))}
 ${data.forecast === null ? undefined : line('forecast', 'forecast')}
 ${data.points.some(({ usage }) => usage === undefined) ? entry(html`<rect class="gap" width="22" height="12"/>`, 'Gray: no data.') : undefined}</ul>`
 }

@@ -2,12 +2,15 @@ import type { FastifyRequest } from 'fastify'
 import * as z from 'zod'
 import { cleanText } from '../../../text/clean-text.ts'
 import { daysLeftText } from '../../../text/format-number.ts'
+import { formatTime } from '../../../text/format-time.ts'
 import { type Html, html } from '../../../text/html.ts'
 import type { ExplainedSeriesShape } from '../../../views/shapes/explanation.ts'
 import { Problem } from '../../problem.ts'
 import { check } from '../../query.ts'
 import type { WebDeps } from '../../web-deps.ts'
 import type { OperatorPage } from '../page.ts'
+import { alertPath } from '../parts/alert-links.ts'
+import { alertActions } from '../parts/alert-lists.ts'
 import { accountTitle, fullness, when } from '../parts/cells.ts'
 import { factList } from '../parts/tables.ts'
 import { notifications, RANGE, readAskedAccount } from './account-page.ts'
@@ -22,12 +25,14 @@ export async function showSeries(deps: WebDeps, request: FastifyRequest): Promis
   if (series === undefined) throw new Problem(404, 'The account has no such series.')
   const { hubId, now, range } = all
   const { current, level, title } = series
+  const open = account.alerts.find(({ field }) => field === id)
   const body = html`<p><a href="/accounts/${hubId}?range=${range}">${accountTitle(account)}</a></p>
 ${current === undefined ? html`<p>It is no longer reported.</p>` : facts(current, level, now)}
+${open && html`<p class="row"><a href="${alertPath(open)}">Open its alert</a> ${request.mayWrite ? alertActions(open) : undefined}</p>`}
 ${rangeChoice(all, (one) => seriesPath({ hubId, range: one }, series.id))}
 ${seriesChart(all, series, 240)}
 ${current === undefined ? undefined : notifications([current], now)}`
-  return { at: '/accounts', title, body }
+  return { at: '/accounts', title: `${title}, ${accountTitle(account)}`, body }
 }
 
 const SERIES = RANGE.extend({ id: z.string('must be given once') })
@@ -36,10 +41,10 @@ function facts(series: ExplainedSeriesShape, level: ShownSeries['level'], now: n
   const { state, since, why, rule, forecast, forecastReason } = series
   const days = forecast === null ? '' : ` ${daysLeftText(forecast.days, forecast)}`
   return factList([
-    ['State', html`${stateOf(state)}${since === null ? undefined : html`, the alert opened ${when(since, now)}`}`],
-    ['Reading', html`${fullness(series, level)} <span class="soft">${days}</span>`],
-    ['Read', when(series.measuredAt, now)],
-    ['Because', html`${cleanText(why, 400)}`],
+    ['Level', html`${stateOf(state)}${since === null ? undefined : html` since ${formatTime(since)}`}`],
+    ['Usage', html`${fullness(series, level)} <span class="soft">${days}</span>`],
+    ['Measured', when(series.measuredAt, now)],
+    ['Reason', html`${cleanText(why, 400)}`],
     ['Rule', html`${ruleText(rule)}${rule === null ? '' : `: ${rule.asks}`}`],
     ['Forecast', forecastReason === null ? undefined : html`none: ${forecastReason}`],
   ])

@@ -4,6 +4,7 @@ import { countOf, formatCount, formatDaysLeft } from '../../../text/format-numbe
 import { type Html, html } from '../../../text/html.ts'
 import { noForecastText } from '../../../views/account-view.ts'
 import { ruleLineText } from '../../../views/explain-account.ts'
+import { isLeaving } from '../../../views/judge-account.ts'
 import type { AccountDetailsShape } from '../../../views/shapes/account.ts'
 import type { ExplainedAlertShape, RulePlaceShape } from '../../../views/shapes/explanation.ts'
 import { isHandled } from '../../../views/silenced.ts'
@@ -38,7 +39,7 @@ interface Row extends ShownSeries {
 
 /** Every series, those that are well folded; alerts that are about the account itself are no limits, and come before. */
 export function seriesPart(
-  { alerts }: AccountDetailsShape,
+  { alerts, state }: AccountDetailsShape,
   all: AccountSeries,
   { mayWrite, freshnessMs }: { mayWrite: boolean; freshnessMs: number },
 ): Html {
@@ -46,7 +47,7 @@ export function seriesPart(
   const open = new Map(alerts.map((alert) => [alert.field, alert]))
   const found = nearestFirst(all.current).map((one): Row => {
     const { id, current } = one
-    const isOld = !(all.now - Date.parse(current?.measuredAt ?? '') <= freshnessMs)
+    const isOld = state === 'reauthorize' || !(all.now - Date.parse(current?.measuredAt ?? '') <= freshnessMs)
     return { ...one, open: open.get(id), state: current?.state, isOld }
   })
   const [notable, others] = [found.filter(isNotable), found.filter((one) => !isNotable(one))]
@@ -57,7 +58,7 @@ export function seriesPart(
   const [first, folded] = [rows.slice(0, count), rows.slice(count, MOST)]
   return html`<div id="alerts">${own.length === 0 ? undefined : html`<section><h2>Alerts about tokens and polls</h2>${alertTable(own, all.now, { mayWrite })}</section>`}
 <section><h2>Limits</h2>
-${found.length === 0 ? nothing('Not read yet.') : html`${noForecast === undefined ? undefined : html`<p class="soft">${noForecast}</p>`}${seriesTable(first, all, mayWrite)}`}
+${found.length === 0 ? nothing('Not read yet.') : html`${noForecast === undefined || isLeaving({ state }) ? undefined : html`<p class="soft">${noForecast}</p>`}${seriesTable(first, all, mayWrite)}`}
 ${folded.length === 0 ? undefined : html`<details><summary>${foldedText(folded)}</summary>${seriesTable(folded, all, mayWrite)}</details>`}
 ${found.length > MOST ? html`<p class="soft">${countOf(found.length - MOST, 'more limit')} in the API.</p>` : undefined}
 </section></div>`
@@ -69,7 +70,7 @@ function isNotable({ state }: Row): boolean {
 
 /** `36 more limits, all OK`; `32 more limits: 28 OK, 4 without a threshold`. */
 function foldedText(rows: readonly Row[]): string {
-  const counts = Map.groupBy(rows, ({ state = 'off', isOld }) => (isOld ? 'not read lately' : STATE_WORDS[state]))
+  const counts = Map.groupBy(rows, ({ state = 'off', isOld }) => (isOld ? 'last known' : STATE_WORDS[state]))
   const more = countOf(rows.length, 'more limit')
   const [[only] = []] = counts
   if (counts.size === 1) return `${more}, all ${only}`
@@ -138,7 +139,7 @@ const STATE_WORDS: Readonly<Record<ExplainedAlertShape['state'], string>> = {
 /** Nothing that is old or not watched is called well. */
 export function stateOf(state: ExplainedAlertShape['state'], isPast = false): Html {
   if (state === 'off') return html`<span class="soft">${STATE_WORDS.off}</span>`
-  return badge(isPast && state === 'ok' ? 'off' : (LOOK[state] ?? 'off'), STATE_WORDS[state])
+  return isPast && state === 'ok' ? badge('off', 'last known') : badge(LOOK[state] ?? 'off', STATE_WORDS[state])
 }
 
 /** A rule by its name, and where it is in the config. */
@@ -163,7 +164,7 @@ export function recordsPart(all: AccountSeries): Html {
           n === 0 ? note : '',
           cleanText(label ?? '', 80) || '(no name)',
           String(objectId),
-          usage === undefined ? 'at its limit' : formatCount(usage),
+          formatCount(usage ?? current?.limit ?? 0),
         ])
   })
   const columns = ['Of', 'Record', 'Id', { title: 'Associations', number: true }]

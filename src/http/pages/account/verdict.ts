@@ -1,4 +1,5 @@
-import { countOf, keepUnits } from '../../../text/format-number.ts'
+import { keepUnits } from '../../../text/format-number.ts'
+import { formatTime } from '../../../text/format-time.ts'
 import { type Html, html } from '../../../text/html.ts'
 import { needsReconnect } from '../../../views/judge-account.ts'
 import { type AccountDetailsShape, VERDICT_LEVELS, type VerdictLevel } from '../../../views/shapes/account.ts'
@@ -6,10 +7,11 @@ import { isHandled, worstAlert } from '../../../views/silenced.ts'
 import { alertPath } from '../parts/alert-links.ts'
 import { stateBadge } from '../parts/cells.ts'
 
-const NAMES: Readonly<Record<Exclude<VerdictLevel, 'handled'>, string>> = {
+const NAMES: Readonly<Record<VerdictLevel, string>> = {
   critical: 'Critical',
   warning: 'Warning',
   unknown: 'Not all is known yet',
+  handled: 'All alerts are acknowledged or silenced',
   ok: 'All is well',
   none: 'Not watched',
 }
@@ -28,17 +30,13 @@ export function verdictPart(account: AccountDetailsShape, reconnect: Html): Html
     ({ about, level: own, says }) =>
       html`<li class="${LOOK[own] ?? 'off'}">${keepUnits(says)}${about === 'alerts' ? path : undefined}</li>`,
   )
-  return html`<div class="verdict ${LOOK[level] ?? 'off'}"><p>${level === 'handled' ? handledText(alerts) : NAMES[level]} ${stateBadge(account.state, level === 'ok')}</p>
+  return html`<div class="verdict ${LOOK[level] ?? 'off'}"><p>${NAMES[level]} ${stateBadge(account.state, level === 'ok')}</p>
 <ul class="findings">${lines}</ul>
-${needsReconnect(account) ? reconnect : undefined}</div>`
+${needsReconnect(account) ? reconnect : toDo(account)}</div>`
 }
 
-/** `5 alerts silenced, 1 alert acknowledged`. */
-function handledText(alerts: AccountDetailsShape['alerts']): string {
-  const silenced = alerts.filter(({ silencedBy }) => silencedBy !== undefined).length
-  const parts: [number, string][] = [
-    [silenced, 'silenced'],
-    [alerts.length - silenced, 'acknowledged'],
-  ]
-  return parts.flatMap(([count, how]) => (count === 0 ? [] : [`${countOf(count, 'alert')} ${how}`])).join(', ')
+function toDo({ state, parkedUntil }: AccountDetailsShape): Html | undefined {
+  const until = `Nothing until ${formatTime(parkedUntil ?? '')}. HubSpot paused this account; Plimsoll tries again by itself.`
+  const text = state === 'failing' ? 'Press Refresh now. If it fails again, check the status page of HubSpot.' : until
+  return state === 'failing' || state === 'parked' ? html`<p><b>What to do:</b> ${text}</p>` : undefined
 }

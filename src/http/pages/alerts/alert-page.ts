@@ -1,6 +1,5 @@
 import type { FastifyRequest } from 'fastify'
 import { type Alert, alertOfTransition } from '../../../alerts/alert.ts'
-import { alertTitle } from '../../../alerts/alert-title.ts'
 import { type OpenAlert, type OpenState, readOpenAlerts } from '../../../alerts/open-alerts.ts'
 import { withHublets } from '../../../alerts/with-hublets.ts'
 import { type DescribedAlert, describeAlert } from '../../../delivery/describe/describe-alert.ts'
@@ -60,14 +59,15 @@ export async function showAlertPage(deps: WebDeps, request: FastifyRequest): Pro
   const described = describeAlert(linked, now, deps.links)
   const body = html`${whatToDo(deps, request, { alert, described, about }, now)}
 ${acknowledgement(request, alert)}
+${described.records === undefined ? undefined : recordTable(described.records)}
 ${about.chart}
 <h2>Why it was sent <a href="/rules">Rules and routes</a></h2>
 ${about.explained === undefined ? undefined : html`<p>${capitalized(about.explained.why)}.</p>`}
 ${facts(alert, described, about, now)}
-${described.records === undefined ? undefined : recordTable(described.records)}
 <h2>Notifications</h2>
 ${notificationTable(transitions, now)}`
-  return { at: '/alerts', title: titleOf(alert), body }
+  const title = hubId === null ? described.headline : `${described.headline}, ${accountText(alert)}`
+  return { at: '/alerts', title, body }
 }
 
 function notOpen(id: string): Problem {
@@ -120,7 +120,7 @@ function whatToDo(
   const toDo = described.facts.find(({ name }) => name === 'To do')?.value
   return html`<div class="verdict ${level}">
 <p>${levelBadge(level)} ${accountLink(alert)}, open since ${formatTime(since)} (${when(since, now)})</p>
-<p>${described.happened}</p>
+${described.details === '' ? undefined : html`<p>${described.details}</p>`}
 ${isForCustomer && request.mayWrite ? reconnectPart(deps, account, request) : toDo && html`<p><b>What to do:</b> ${toDo}</p>`}
 </div>`
 }
@@ -155,12 +155,6 @@ ${left === undefined ? undefined : html`<p class="soft">${left}</p>`}`
 function repeats(alert: OpenAlert, at: string | null, now: number): Html | string {
   if (alert.silencedBy !== undefined) return 'not while it is silenced'
   return at === null ? 'when it gets worse, and when it is resolved' : html`${when(at, now)}, if it is still open`
-}
-
-/** Title of an alert: its subject, and its account. */
-function titleOf(alert: OpenAlert): string {
-  const title = capitalized(alertTitle(alert))
-  return alert.hubId === null ? title : `${title}, ${accountText(alert)}`
 }
 
 /** For readers who may change something. */

@@ -91,7 +91,7 @@ ${faultText(`matchers.${n}`, faults)}`,
 ${faultText('matchers', faults)}
 ${Object.entries(await choicesOf(deps)).map(([name, values]) => html`<datalist id="values-${name}">${values.map((value) => html`<option value="${value}">`)}</datalist>`)}
 <div class="row"><button name="do" value="add" class="second" formnovalidate>Add a row</button> <b role="status" data-checked>${isRefused ? '' : await coveredText(deps, form)}</b></div>
-<p class="soft">An alert must match each field. Of several rows with one field it must match one. <code>*</code> means any text.</p>
+<p class="soft">An alert must match every field. If a field has two rows, one of them is enough. <code>*</code> means any text.</p>
 </fieldset>
 <fieldset>
 <legend>How long</legend>
@@ -107,7 +107,7 @@ ${faultText('startsAt', faults)}</details>
 </fieldset>
 <label>Why (required) <input name="comment" required value="${form.comment}" maxlength="500" autocomplete="off"${invalid('comment', faults)}></label>
 ${faultText('comment', faults)}
-<div class="row"><button name="do" value="silence">Silence</button><button name="do" value="check" class="second" formnovalidate>Check</button></div>
+<div class="row"><button name="do" value="silence">Silence</button><button name="do" value="check" class="second" formnovalidate>Count matching alerts</button></div>
 </form>`
   return { at: '/alerts', title: 'New silence', body }
 }

@@ -41,16 +41,16 @@ export function answerInstall(outcome: CallbackOutcome, now: number, subject: In
     case 'under-way':
       return UNDER_WAY
     case 'refused':
-      return notConnected(403, `The connection to ${subject.app} was canceled. Nothing was stored.`, again)
+      return notConnected(403, `The connection to ${subject.app} was canceled.`, again)
     case 'bad-state':
       return {
         status: 400,
         title: 'This link no longer works',
-        body: html`<p>It was used before, or it is more than an hour old. Nothing was stored.</p>
+        body: html`<p>It was used before, or it has expired. Nothing was changed in your HubSpot account.</p>
 ${again}`,
       }
     case 'no-code':
-      return notConnected(400, 'HubSpot did not finish the connection. Nothing was stored.', again)
+      return notConnected(400, 'HubSpot did not finish the connection.', again)
     case 'other-account':
       return otherAccount(outcome, again, subject)
     case 'waits':
@@ -102,12 +102,12 @@ export const BAD_LINKS: Readonly<Record<'expired' | 'forged', InstallAnswer>> = 
   expired: {
     status: 410,
     title: 'This link has expired',
-    body: html`<p>Nothing was changed. Ask the sender for a new link, and close this window.</p>`,
+    body: html`<p>Nothing was changed in your HubSpot account. Ask the sender for a new link, and close this window.</p>`,
   },
   forged: {
     status: 403,
     title: 'This link is not complete',
-    body: html`<p>Nothing was changed. Copy the whole link from the message, or ask the sender for a new one.</p>`,
+    body: html`<p>Nothing was changed in your HubSpot account. Copy the whole link from the message, or ask the sender for a new one.</p>`,
   },
 }
 
@@ -150,8 +150,8 @@ function waits(ms: number): InstallAnswer {
 
 function notTaken({ why }: NotTaken, again: Html): InstallAnswer {
   return why === 'setting'
-    ? notConnected(403, "The HubSpot Marketplace can't connect this app. Nothing was stored.", again)
-    : notConnected(400, 'The link is not complete. Nothing was stored.', again)
+    ? notConnected(403, "The HubSpot Marketplace can't connect this app.", again)
+    : notConnected(400, 'The link is not complete.', again)
 }
 
 function secondsOf(ms: number): number {
@@ -162,20 +162,20 @@ function failed(failure: ProviderFailure, again: Html, { app }: InstallSubject):
   switch (failure.class) {
     case 'rejected':
       return {
-        ...notConnected(422, 'Your approval has expired, or was used before. Nothing was stored.', again),
+        ...notConnected(422, 'Your approval has expired, or was used before.', again),
         title: 'HubSpot did not accept the approval',
       }
     case 'client':
     case 'unauthorized':
     case 'forbidden':
       return {
-        ...notConnected(502, `Nothing was stored. Please contact the vendor of ${app}.`, again),
+        ...notConnected(502, `Please contact the vendor of ${app}.`, again),
         title: 'HubSpot does not accept this app',
       }
     case 'transient':
     case 'parked':
       return {
-        ...notConnected(503, 'Nothing was stored. Try again in a moment.', again),
+        ...notConnected(503, 'Try again in a moment.', again),
         title: 'HubSpot could not be reached',
         retryAfterSeconds: secondsOf(failure.retryAfterMs ?? 30_000),
       }
@@ -183,13 +183,18 @@ function failed(failure: ProviderFailure, again: Html, { app }: InstallSubject):
 }
 
 function notConnected(status: number, text: string, again: Html): InstallAnswer {
-  return { status, title: 'Not connected', body: html`<p>${text}</p>\n${again}` }
+  return {
+    status,
+    title: 'Not connected',
+    body: html`<p>${text} Nothing was changed in your HubSpot account.</p>\n${again}`,
+  }
 }
 
 /** The install page connects any account: a customer with a link for one account gets no link to it. */
 function tryAgain({ only, state }: InstallSubject): Html {
-  if (only !== undefined) return html`<p><a class="button" href="${only.url}">Try again with ${only.account}</a></p>`
+  if (only !== undefined)
+    return html`<p><a class="button main" href="${only.url}">Try again with ${only.account}</a></p>`
   return isOfReconnectLink(state)
     ? html`<p>To try again, open the link that was sent to you.</p>`
-    : html`<p><a class="button" href="/install">Try again</a></p>`
+    : html`<p><a class="button main" href="/install">Try again</a></p>`
 }

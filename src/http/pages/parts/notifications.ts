@@ -62,7 +62,7 @@ function outcomeOf({ fate, why, waiting, attempts }: NotificationShape, now: num
   const others = waiting.filter(
     ({ receiver, where }) => where !== 'delivery' || !attempts.some((one) => one.receiver === receiver),
   )
-  return html`${OUTCOME[fate]}${reason}${others.map((one) => html`<br>${waitingText(one, now)}`)}`
+  return html`<span class="whole">${OUTCOME[fate]}</span>${reason}${others.map((one) => html`<br>${waitingText(one, now)}`)}`
 }
 
 type WaitingFor = NotificationShape['waiting'][number]
