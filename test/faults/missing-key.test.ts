@@ -67,7 +67,10 @@ test('an account whose token no key opens fails as any other does, names the key
   const line = JSON.parse(await daemon.line(/"token\.unopened".*"state"/, 0))
   expect(line).toMatchObject({ level: 'error', hubId: locked, state: 'failing', msg: MISSING })
   const alert = await eventually('its alert', tokenAlert('firing'))
-  expect(alert).toMatchObject({ level: 'warning', message: expect.stringContaining(MISSING) })
+  expect(alert).toMatchObject({
+    level: 'critical',
+    message: expect.stringContaining(`${MISSING}). There is no access token.`),
+  })
 
   await eventually('its state in the metrics', async () =>
     (await (await ask(`${daemon.url}/metrics`)).text()).includes('plimsoll_accounts{state="failing"} 1'),

@@ -24,10 +24,7 @@ export function tokenAnnouncer(settings: TokenAlertSettings): TokenAlerts {
   return {
     failing: (account, reason) => {
       if (account.tokenAlert !== '') return NO_ALERT_WRITES
-      const expires = account.expiresAt > account.now ? 'expires' : 'expired'
-      const message =
-        `Tokens can't be refreshed for now (${asHubSpot(reason)}). The access token ${expires} ${timeOf(account.expiresAt)}. ` +
-        `Tokens last worked ${timeOf(account.refreshedAt)}. Plimsoll tries again.`
+      const message = `Tokens can't be refreshed (${asHubSpot(reason)}). ${expiryOf(account)} ${lastWorked(account)} Plimsoll tries again.`
       return notifyAlert(about(settings, account), { level: 'critical', cause: 'failing', message })
     },
     reauthorize: (account, refusal) => {
@@ -37,9 +34,7 @@ export function tokenAnnouncer(settings: TokenAlertSettings): TokenAlerts {
       const why = refusal.isElsewhere
         ? `Tokens can't be refreshed: ${refusal.message}.`
         : `HubSpot refuses the refresh token (${asHubSpot(refusal.message)}). ${whyRefused(account)}`
-      const message =
-        `${why} Tokens last worked ${timeOf(account.refreshedAt)}. ` +
-        `Only a new connection helps. ${linkCommand(account)}`
+      const message = `${why} ${lastWorked(account)} Only a new connection helps. ${linkCommand(account)}`
       return notifyAlert(subject, { level: 'critical', message })
     },
     foreign: (account, owner) => {
@@ -61,7 +56,7 @@ export function tokenAnnouncer(settings: TokenAlertSettings): TokenAlerts {
     undeleted: (account, { askedAt, reason }) => {
       if (account.tokenAlert !== '') return NO_ALERT_WRITES
       const message =
-        `The uninstall was requested ${timeOf(askedAt)}. HubSpot has not deleted the refresh token so far (${asHubSpot(reason)}). ` +
+        `The uninstall was requested ${formatMoment(askedAt)}. HubSpot has not deleted the refresh token so far (${asHubSpot(reason)}). ` +
         'Plimsoll tries until it works.'
       return notifyAlert(about(settings, account), { level: 'warning', rule: UNINSTALL_RULE, message })
     },
@@ -73,13 +68,18 @@ export function tokenAnnouncer(settings: TokenAlertSettings): TokenAlerts {
 function whyRefused({ interruptedAt }: AnnouncedAccount): string {
   if (interruptedAt === null) return 'The app was uninstalled, or its access was revoked.'
   return (
-    `A refresh broke off at ${timeOf(interruptedAt)}: its worker was killed, or the answer was lost. The new refresh ` +
+    `A refresh broke off at ${formatMoment(interruptedAt)}: its worker was killed, or the answer was lost. The new refresh ` +
     'token may have been lost with it. Or the app was uninstalled, or its access was revoked.'
   )
 }
 
-function timeOf(at: number): string {
-  return at > 0 ? formatMoment(at) : 'never yet'
+function expiryOf({ expiresAt, now }: Pick<AnnouncedAccount, 'expiresAt' | 'now'>): string {
+  if (expiresAt <= 0) return 'There is no access token.'
+  return `The access token ${expiresAt > now ? 'expires' : 'expired'} ${formatMoment(expiresAt)}.`
+}
+
+function lastWorked({ refreshedAt }: Pick<AnnouncedAccount, 'refreshedAt'>): string {
+  return refreshedAt > 0 ? `Tokens last worked ${formatMoment(refreshedAt)}.` : 'No refresh has worked yet.'
 }
 
 function about(settings: TokenAlertSettings, { hubId, hubDomain, tokenAlert, now }: AnnouncedSubject): NotifiedSubject {

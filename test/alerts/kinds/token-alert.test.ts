@@ -37,7 +37,7 @@ describe('the alert about an account that must be reconnected', () => {
     expect(alert.message).not.toContain('https://')
     expect(changes).toEqual([['token', '', expect.any(String)]])
     expect(announcer.reauthorize({ ...account, refreshedAt: 0 }, refusal('x')).entries[0]).toContain(
-      'last worked never',
+      'No refresh has worked yet.',
     )
   })
 
