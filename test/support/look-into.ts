@@ -18,6 +18,7 @@ export interface JournalEntry extends Entry {
 
 export interface Account {
   state: string
+  hubDomain: string
   user: string
   token: { obtainedAt: string; expiresAt: string; nextRefreshAt: string; driftMs: number | null }
   refreshFailure: { reason: string } | null
