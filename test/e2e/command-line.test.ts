@@ -13,10 +13,12 @@ import {
   getJson,
   hubIdsOf,
   journalOf,
+  mailsOf,
   refreshTokenFor,
+  send,
 } from '../support/fleet.ts'
 import { MAIN } from '../support/main.ts'
-import { openScene, type Scene } from '../support/scene.ts'
+import { openScene, type Scene, sceneFor } from '../support/scene.ts'
 
 let scene: Scene
 let config: string
@@ -92,12 +94,30 @@ test('accounts reconnect-link prints a link that connects this account and no ot
   const choose = (hubId: number) => connectAccount(url, hubId, `${pathname}${search}`)
   expect((await choose(one)).status).toBe(200)
   const refused = await choose(other)
-  expect([refused.status, await refused.text()]).toEqual([
-    409,
-    expect.stringMatching(/connects <b>[^<]+<\/b> and no other/),
-  ])
+  expect([refused.status, await refused.text()]).toEqual([409, expect.stringContaining('You picked the wrong account')])
   expect(await command('accounts', 'show', String(other))).toMatchObject({ code: 1 })
   expect(await command('accounts', 'reconnect-link', '42')).toMatchObject({ code: 1, out: '' })
+})
+
+test('accounts reconnect-link --send mails the link to the customer of an account that must reconnect', async (context) => {
+  const { sandbox, redis: _, ...own } = await sceneFor(context, { accounts: 1 })
+  const customers = { type: 'email', smtp: sandbox.smtpUrl, from: 'Example App <app@example.com>', to: 'account' }
+  const settings = { receivers: { customers }, http: { brand: { name: 'Example App' } } }
+  const daemon = await own.daemon(settings)
+  const [hubId = 0] = await hubIdsOf(sandbox.url)
+  await connectAll(daemon.url, [hubId])
+  const account = () => getJson<{ state: string; user: string | null }>(`${daemon.url}/api/v1/accounts/${hubId}`)
+  const user = await eventually('who installed the app', async () => (await account()).user ?? undefined)
+  await send(`${sandbox.url}/sandbox/accounts/${hubId}`, 'DELETE')
+  await eventually('a refused refresh token', async () => (await account()).state === 'reauthorize')
+  const file = daemon.child.spawnargs.at(-1) as string
+  const args = ['accounts', 'reconnect-link', String(hubId), '--send', '--config', file]
+  const { code, out } = await plimsollHere(args, own.folder)
+  expect({ code, out }).toEqual({ code: 0, out: expect.stringContaining(`on its way to ${user}`) })
+  const mail = await eventually('the mail', async () =>
+    (await mailsOf(sandbox.url)).find(({ raw }) => raw.includes(user)),
+  )
+  expect(mail.text).toContain(`${daemon.url}/`)
 })
 
 test('accounts connect takes over an account by its refresh token and the daemon keeps it from then on', async () => {
@@ -163,7 +183,7 @@ test('accounts uninstall --wait comes back with the proof, and the story tells a
 
 test('status and alerts list answer, for people and for programs', async () => {
   expect((await command('status')).out).toMatch(
-    /accounts +\d+.*fresh readings +100 %, 0 stale, 0 failing, should be at least 95 %.*daemons +1 at work \(.+ pid \d+\)/s,
+    /accounts +\d+.*fresh readings +100 %, 0 stale, 0 failing, should be at least 95 %.*daemons +1 running \(.+ pid \d+\)/s,
   )
   expect(JSON.parse((await command('status', '--json')).out)).toMatchObject({
     accounts: { total: 4 },
@@ -182,8 +202,8 @@ test('an alert about the whole fleet is listed without an account', async () => 
   await store.sadd(keys.alerting, NO_ACCOUNT)
   try {
     const { out } = await command('alerts', 'list')
-    expect(out).toMatch(/^critical +all accounts +the clock of Redis is wrong +[0-9]+ days/m)
-    expect((await command('status')).out).toMatch(/^critical +all accounts +the clock of Redis is wrong/m)
+    expect(out).toMatch(/^critical +all accounts +The clock of Redis is wrong +[0-9]+ days/m)
+    expect((await command('status')).out).toMatch(/^critical +all accounts +The clock of Redis is wrong/m)
     const [alert] = JSON.parse((await command('alerts', 'list', '--json')).out)
     expect(alert).toMatchObject({ kind: 'fleet', hubId: null, field: 'clock' })
     expect(alert).not.toHaveProperty('hubDomain')

@@ -12,10 +12,11 @@ import { openScene, type Scene } from '../support/scene.ts'
 const HUB = 1234567
 const [BEFORE, IMPORTED] = [1234568, 1234569]
 
-/** What takes half a minute, or needs another daemon beside it, is run once, by the test that is about it. */
+/** What takes half a minute, or needs another daemon or account, is run once, by the test that is about it. */
 const RUN_ELSEWHERE: Record<string, string> = {
   'plimsoll demo --for 30s': 'demo.test.ts',
   'plimsoll start --config config/plimsoll.yaml --roles worker': 'start.test.ts',
+  'plimsoll accounts reconnect-link acme.example.com --send': 'command-line.test.ts',
 }
 
 /** What differs from installation to installation: as examples show it, and as it is here. */
