@@ -69,8 +69,8 @@ describe.skipIf(!canNotify)('a daemon that systemd started (left out where there
   const heard = (what: string, since = 0) =>
     eventually(what, async () => socket.messages.slice(since).find((message) => message.includes(what)))
 
-  test('says when it is at work, how it goes, and that work moves on', async () => {
-    expect(await heard('READY=1')).toEqual(['READY=1', `STATUS=at work: ${daemon.url}`])
+  test('says when it is running, how it goes, and that work moves on', async () => {
+    expect(await heard('READY=1')).toEqual(['READY=1', `STATUS=running: ${daemon.url}`])
     expect(await heard('WATCHDOG=1')).toEqual(['WATCHDOG=1', 'STATUS=0 accounts, 0 overdue for a refresh'])
   })
 
@@ -85,7 +85,7 @@ describe.skipIf(!canNotify)('a daemon that systemd started (left out where there
     writeFileSync(file, '{}')
     const later = socket.messages.length
     daemon.child.kill('SIGHUP')
-    expect((await heard('READY=1', later))[1]).toMatch(/^STATUS=the config file was refused/)
+    expect((await heard('READY=1', later))[1]).toMatch(/^STATUS=config file refused/)
     writeFileSync(file, good)
     daemon.child.kill('SIGHUP')
     await eventually('a status without it', async () =>

@@ -86,7 +86,7 @@ describe('parked', () => {
     const answer = await connectAccount(daemon.url, hubId)
     const page = await answer.text()
     await daemon.kill()
-    expect([answer.status, page]).toEqual([202, expect.stringContaining('Connected, being set up')])
+    expect([answer.status, page]).toEqual([202, expect.stringContaining('Almost connected')])
     expect(daemon.lines.join('\n')).toMatch(/"install.parked".*the provider answered 404/)
 
     await send(`${scene.sandbox.url}/sandbox/faults`, 'DELETE')
