@@ -19,8 +19,8 @@ export function judgeFormat(stored: string | null): string | undefined {
   if (format === FORMAT) return undefined
   if (format !== undefined && format < FORMAT) {
     return (
-      `Redis holds data of a development version (format ${format}), which this one does not read: take its accounts along with ` +
-      'that version (plimsoll accounts export accounts.csv), give this one another redis.prefix, and import the file there'
+      `Redis holds data of a development version (format ${format}), which this one does not read. ` +
+      'Export its accounts with that version (plimsoll accounts export accounts.csv), set another redis.prefix here, and import the file'
     )
   }
   return (

@@ -29,7 +29,7 @@ test('data of a development version is refused, also where its keys have other n
   const keys = redis.freshKeys()
   await redis.store.set(keys.formerFormat, FORMAT - 1)
   await expect(checkFormat(redis.store, keys)).rejects.toThrow(
-    `data of a development version (format ${FORMAT - 1}), which this one does not read: take its accounts along with that version`,
+    `data of a development version (format ${FORMAT - 1}), which this one does not read. Export its accounts with that version`,
   )
   expect(await redis.store.exists(keys.format)).toBe(0)
 })
