@@ -16,8 +16,6 @@ export const RUN_ELSEWHERE: Record<string, string> = {
   // How commands begin, in an installed package and in a clone.
   'npx plimsoll': 'test/e2e/installed-package.test.ts',
   'npm run -s plimsoll --': 'test/e2e/guides.test.ts',
-  // The config of the documents has no receiver of customers.
-  'plimsoll accounts reconnect-link acme.example.com --send': 'test/e2e/docs.test.ts',
   'npm run demo -- --for 30s': 'test/e2e/demo.test.ts',
   'npm start -- --config config/plimsoll.yaml': 'test/e2e/start.test.ts',
   'plimsoll start --config config/plimsoll.yaml --roles worker': 'test/e2e/start.test.ts',
