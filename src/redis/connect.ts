@@ -1,6 +1,7 @@
 import { type ChainableCommander, Cluster, Redis, type RedisOptions } from 'ioredis'
 import type { Secret } from '../runtime/secret.ts'
 import { guardSteps, loadScripts, OF_MANY_ACCOUNTS } from './scripts.ts'
+import { SteadySentinelConnector } from './sentinel-connector.ts'
 
 export type Store = Redis | Cluster
 
@@ -132,6 +133,7 @@ function open(address: RedisAddress, options: Omit<RedisOptions, 'replyMapping'>
         name: address.name,
         // The old master takes writes until the sentinels have turned it into a replica, and then loses them.
         failoverDetector: true,
+        Connector: SteadySentinelConnector,
         reconnectOnError: (error) => (error.message.startsWith('READONLY') ? AND_AGAIN : false),
         sentinelRetryStrategy: retryStrategy,
         sentinelCommandTimeout: 2_000,
