@@ -111,7 +111,7 @@ describe('a form of a page', () => {
       headers: { location: `${path}&done=acknowledged` },
     })
     expect((await acknowledge('critical')).headers.location).toBe(`${path}&done=already`)
-    expect((await see('/alerts?mark=acknowledged')).text).toContain('config, ends')
+    expect((await see('/alerts?mark=acknowledged')).text).toContain('admin token, ends')
     expect((await see('/alerts?mark=active')).text).not.toContain('acme.example.com')
   })
 

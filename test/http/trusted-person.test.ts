@@ -286,7 +286,7 @@ describe('behind a trusted proxy', () => {
   test('an admin token counts before the person, another scheme of the proxy does not; a wrong one is refused', async () => {
     const { ask } = await openServer(redis, { trusted: GROUPS })
     const as = (authorization: string) => ({ ...ANN, 'x-forwarded-groups': 'ops', authorization })
-    expect((await ask('GET', '/', as(BEARER.authorization))).words).toContain('Signed in as config')
+    expect((await ask('GET', '/', as(BEARER.authorization))).words).toContain('Signed in as admin token')
     expect((await ask('GET', '/', as('Basic YW5uOnNlY3JldA=='))).words).toContain('Signed in as ann@example.com')
     expect((await ask('GET', '/api/v1/status', as('Bearer of-the-identity-provider'))).status).toBe(401)
   })
@@ -295,7 +295,7 @@ describe('behind a trusted proxy', () => {
     const { ask, signIn } = await openServer(redis, { trusted: HERE })
     const cookie = await signIn()
     expect((await ask('GET', '/', { ...cookie, ...ANN })).words).toContain('Signed in as ann@example.com')
-    expect((await ask('GET', '/', cookie)).words).toContain('Signed in as config')
+    expect((await ask('GET', '/', cookie)).words).toContain('Signed in as admin token')
   })
 
   test('a name with markup is text', async () => {
@@ -342,7 +342,9 @@ describe('from any other address', () => {
 
   test('an admin token works as ever beside the header', async () => {
     const { ask } = await openServer(redis, { trusted: ELSEWHERE })
-    expect((await ask('GET', '/', { ...BEARER, 'x-forwarded-user': 'mallory' })).words).toContain('Signed in as config')
+    expect((await ask('GET', '/', { ...BEARER, 'x-forwarded-user': 'mallory' })).words).toContain(
+      'Signed in as admin token',
+    )
     const signedIn = await ask('POST', '/sign-in', { ...FORM, ...ANN }, `token=${ADMIN_TOKEN}`)
     expect(signedIn.status).toBe(303)
   })
