@@ -250,7 +250,7 @@ describe('calls for data, lives of a minute, tokens of 2,000 characters', () => 
     })
     const [alert] = alerts
     expect(alert).toMatchObject({ kind: 'poll', level: 'warning', reason: 'entered' })
-    expect(alerts.at(-1)?.message).toMatch(/HubSpot answers 401.*Connect the account again\. .*reconnect-link/)
+    expect(alerts.at(-1)?.message).toMatch(/401.*Connect the account again\. .*reconnect-link/)
     expect(alerts.length).toBeLessThanOrEqual(2)
   })
 
