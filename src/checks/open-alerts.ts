@@ -7,7 +7,7 @@ import { isFailing } from './token-endpoint.ts'
 
 const VERB: Record<FleetTrouble, string> = {
   'token-endpoint': 'Check refreshes',
-  provider: 'Check the provider',
+  provider: 'Check HubSpot',
   clock: 'Set the clock',
   coverage: 'Check polls',
   calls: 'Check failed calls',

@@ -189,7 +189,7 @@ test('an account is called well only where its tokens, its last poll and its ale
   await connectAccount({ hubId: 4 })
   expect(await verdict()).toEqual([
     'off',
-    'Not all is known yet active Limits have not been read yet; next poll due now. Tokens were refreshed just now; next refresh in 16 min. Its access token expires in 30 min.',
+    'Unknown active Limits have not been read yet; next poll due now. Tokens were refreshed just now; next refresh in 16 min. Its access token expires in 30 min.',
   ])
   await poll(4, readings(clock.now(), 10))
   clock.move(60_000)

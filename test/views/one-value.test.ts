@@ -305,7 +305,7 @@ function expectWorst(html: string, items: readonly InApi[], now: number): void {
 const LEVEL_NAMES: Record<VerdictLevel, string> = {
   critical: 'Critical',
   warning: 'Warning',
-  unknown: 'Not all is known yet',
+  unknown: 'Unknown',
   handled: 'Handled',
   ok: 'All is well',
   none: 'Not watched',

@@ -10,7 +10,7 @@ import { stateBadge } from '../parts/cells.ts'
 const NAMES: Readonly<Record<VerdictLevel, string>> = {
   critical: 'Critical',
   warning: 'Warning',
-  unknown: 'Not all is known yet',
+  unknown: 'Unknown',
   handled: 'All alerts are acknowledged or silenced',
   ok: 'All is well',
   none: 'Not watched',
