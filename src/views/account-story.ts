@@ -1,6 +1,7 @@
 import type { Account, Uninstall, UninstallBy } from '../accounts/account.ts'
 import { alertTitle } from '../alerts/alert-title.ts'
 import type { OpenAlert } from '../alerts/open-alerts.ts'
+import { asHubSpot } from '../alerts/unread-text.ts'
 import { defined } from '../runtime/defined.ts'
 import { countOf } from '../text/format-number.ts'
 import { formatMoment, iso } from '../text/format-time.ts'
@@ -46,7 +47,7 @@ function refreshes({ token, connectedAt, refreshFailure, refusedSince }: Account
 }
 
 function failing({ reason, count, at }: NonNullable<Account['refreshFailure']>): string {
-  return `${reason} (${countOf(count, 'failure')} in a row, the last ${formatMoment(at)})`
+  return `${asHubSpot(reason)} (${countOf(count, 'failure')} in a row, the last ${formatMoment(at)})`
 }
 
 const ASKED_BY: Record<UninstallBy, string> = { cli: 'command line', api: 'API', evidence: 'evidence' }

@@ -1,7 +1,7 @@
 import { type Account, confirmationOf } from '../accounts/account.ts'
 import { OVERDUE_AFTER_MS } from '../accounts/due-sets.ts'
 import { POLL_FIELD, TOKEN_FIELD } from '../alerts/alert-state.ts'
-import { unreadPart, unreadText } from '../alerts/unread-text.ts'
+import { asHubSpot, unreadPart, unreadText } from '../alerts/unread-text.ts'
 import type { AccountState } from '../redis/keys.ts'
 import { cleanText } from '../text/clean-text.ts'
 import { countOf, formatCount, formatDistance, formatSpan, spanInWords } from '../text/format-number.ts'
@@ -359,7 +359,7 @@ function planned(at: number | null, now: number): string {
 
 /** Text from outside for the end of a sentence: it often brings a full stop. */
 function quoted(text: string, most = 300): string {
-  return cleanText(text, most).replace(/[.\s]+$/, '')
+  return asHubSpot(cleanText(text, most).replace(/[.\s]+$/, ''))
 }
 
 function sentence(text: string): string {

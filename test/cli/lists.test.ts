@@ -214,7 +214,7 @@ test('nothing of an account is cut on a narrow terminal: what is wrong goes belo
   expect(lines[0]).toMatch(/^HUB ID +DOMAIN +STATE +ALERTS +NEAREST LIMIT/)
   expect(out).toMatch(/^1 +n1\.example\.com +active +87 critical +not read yet/m)
   expect(out).toMatch(
-    /^3 +a-rather-long-name\.example\.com +failing +1 warning +not read yet.*\n {2}refresh failing for 1 min: the provider answered 503: Service Unavailable\n/m,
+    /^3 +a-rather-long-name\.example\.com +failing +1 warning +not read yet.*\n {2}refresh failing for 1 min: HubSpot answered 503: Service Unavailable\n/m,
   )
 })
 

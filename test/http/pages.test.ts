@@ -249,7 +249,7 @@ test("the provider's own words are whole sentences in the verdict: a capital let
   const failing = { count: 1, reason: 'the provider answered 401: it expired.', at: clock.now(), since: clock.now() }
   await changeWatch(steps, keys, 4, { failing })
   const { text } = await get('/accounts/4')
-  expect(text).toContain(' The provider answered 477: it moves.<')
+  expect(text).toContain(' HubSpot answered 477: it moves.<')
   expect(text).toContain(' (HubSpot has answered 401: it expired, since 10:00). ')
   expect(text).not.toContain('..')
 })

@@ -51,7 +51,7 @@ test('a refresh that fails, a token that is refused and an alert that is open ea
   expect(told({ state: 'reauthorize', ...failing }, null, [alert, full])).toEqual([
     '01T10:00 | connected',
     '02T09:00 | alert opened | Custom properties, now warning',
-    '03T10:00 | refreshes started to fail | the provider answered 400 (3 failures in a row, the last 2026-10-03 12:00 UTC)',
+    '03T10:00 | refreshes started to fail | HubSpot answered 400 (3 failures in a row, the last 2026-10-03 12:00 UTC)',
     '03T10:30 | refresh token refused',
     '03T11:00 | alert opened | Customer must reconnect, now critical',
   ])

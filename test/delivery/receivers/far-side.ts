@@ -43,6 +43,7 @@ export const never = new AbortController().signal
 export function openReceiver(given: { type: string } & Record<string, unknown>) {
   const parsed = settings.parse(given)
   const links = {
+    changes: `${HOME}changes`,
     open: ({ id }: { id: string }) => `${HOME}alerts/${id}`,
     acknowledge: () => `${HOME}acknowledge?s=1`,
     record: recordPages('https://app.hubspot.com/oauth/authorize'),

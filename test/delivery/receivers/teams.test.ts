@@ -64,6 +64,7 @@ test('a digest ends with what changed, a list of lines', async () => {
   expect(lines[1]).toBe('Worse: warning → critical.')
   expect(lines.findIndex((line) => line.startsWith('1 account must reconnect'))).toBeGreaterThan(1)
   expect(lines.filter((line) => line.startsWith('• '))).toHaveLength(3)
+  expect(JSON.stringify(body)).toMatch(/All changes: https:\/\/plimsoll\.example\.com\/changes/)
 })
 
 test('a code is shown as it is, to be searched for', async () => {

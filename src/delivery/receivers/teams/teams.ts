@@ -77,7 +77,7 @@ export function teamsBody(message: Message, { home, links = {} }: BodyContext, t
   const render = (shown: readonly OutlinePart[], left: number) => {
     const more =
       left === 0 ? [] : [text(`${countOf(left, 'more alert')} not shown: ${link({ name: 'status page', url: home })}`)]
-    const body = [title, ...shown.flatMap((part) => blocksOf(part, isOne)), ...more, footer]
+    const body = [title, ...shown.flatMap((part) => blocksOf(part, isOne, home)), ...more, footer]
     const actions = isOne ? shown.flatMap((part) => part.actions).slice(0, MOST_ACTIONS) : []
     return cardOf(subject, body, actions)
   }
@@ -98,12 +98,12 @@ function cardOf(fallbackText: string, body: object[], actions: readonly Action[]
   return JSON.stringify({ type: 'message', attachments: [{ contentType, contentUrl: null, content }] })
 }
 
-function blocksOf({ lines, facts, actions }: OutlinePart, isOne: boolean): object[] {
+function blocksOf({ lines, facts, actions }: OutlinePart, isOne: boolean, home: string): object[] {
   const shown = facts.map(({ name, value }) => ({ title: withoutMarkup(name), value: withoutMarkup(value) }))
   return [
     ...lines.map((line, n) =>
       text(
-        withoutMarkup(line),
+        escapeMarkup(home)(line),
         n > 0 ? { spacing: 'None' } : { separator: true, weight: isOne ? 'Default' : 'Bolder' },
       ),
     ),

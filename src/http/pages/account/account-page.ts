@@ -1,5 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import * as z from 'zod'
+import { alertTitle } from '../../../alerts/alert-title.ts'
 import type { Value } from '../../../limits/history/change.ts'
 import { unlessUnreadable } from '../../../limits/history/packed-bytes.ts'
 import { metricKind } from '../../../limits/reports/all-reports.ts'
@@ -130,8 +131,8 @@ const MOST_NOTIFIED = 20
 
 /** Notifications about an account, or one series, newest first, with their outcomes. */
 export function notifications(explained: readonly ExplainedAlertShape[], now: number): Html {
-  const all = explained.flatMap(({ subject, transitions }) =>
-    transitions.map((one) => ({ ...one, subject: capitalized(subject) })),
+  const all = explained.flatMap(({ transitions }) =>
+    transitions.map((one) => ({ ...one, subject: capitalized(alertTitle(one.alert)) })),
   )
   const newest = all.toSorted((a, b) => b.at.localeCompare(a.at)).slice(0, MOST_NOTIFIED)
   return html`<section id="notifications"><h2>Notifications</h2>

@@ -28,7 +28,7 @@ export function verdictPart(account: AccountDetailsShape, reconnect: Html): Html
   const worstFirst = findings.toSorted((a, b) => rank(a.level) - rank(b.level))
   const lines = worstFirst.map(
     ({ about, level: own, says }) =>
-      html`<li class="${LOOK[own] ?? 'off'}">${keepUnits(says)}${about === 'alerts' ? path : undefined}</li>`,
+      html`<li class="${(about === 'limits' && own === 'ok' && account.pollFailure !== null ? undefined : LOOK[own]) ?? 'off'}">${keepUnits(says)}${about === 'alerts' ? path : undefined}</li>`,
   )
   return html`<div class="verdict ${LOOK[level] ?? 'off'}"><p>${NAMES[level]} ${stateBadge(account.state, level === 'ok')}</p>
 <ul class="findings">${lines}</ul>
