@@ -48,7 +48,7 @@ const GIVEN_UP_AFTER_MS = 3_600_000 - 10_000
 const ASK_EVERY_MS = 1_000
 
 /** Turns of the event loop in which whoever was answered asks for more: steps that travel together leave in the next one. */
-const TURNS = 3
+const TURNS = 30
 
 /** A run takes some hundred calls. More than so many, and it goes round in circles. */
 const MOST_CALLS = 20_000
