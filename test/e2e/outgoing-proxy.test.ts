@@ -39,7 +39,7 @@ test('behind a proxy with a login the whole job is done through it; doctor names
   const doctor = await plimsoll(['doctor', '--config', config], scene.folder, env)
   const name = `http://127.0.0.1:${proxy.port} (HTTP_PROXY, with a login)`
   expect(doctor.out).toContain(`calls to ${new URL(beyond).host} go through ${name}`)
-  expect(doctor.out).toMatch(/^ok +receiver\.ops-hook +.*takes what the proxy http/m)
+  expect(doctor.out).toMatch(/^ok +receiver\.ops-hook +.*the proxy http/m)
   const tested = await plimsoll(['alerts', 'test', 'ops-hook', '--config', config], scene.folder, env)
   expect(tested.out).toContain('ops-hook: delivered')
   expect([...daemon.lines, doctor.out, doctor.err].join('\n')).not.toContain('s3cret')
