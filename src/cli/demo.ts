@@ -160,7 +160,7 @@ async function progress(io: Io, sandbox: Sandbox, begun: number): Promise<string
     count('/sandbox/hooks'),
   ])
   const seconds = Math.round((io.clock.now() - begun) / 1000)
-  return `  ${String(seconds).padStart(4)} s  ${tokens - ACCOUNTS} refreshes  ${reports} polls  ${countOf(mails, 'e-mail')}  ${countOf(hooks, 'webhook')}`
+  return `  ${String(seconds).padStart(4)} s  ${countOf(tokens - ACCOUNTS, 'refresh', 'refreshes')}  ${reports} polls  ${countOf(mails, 'e-mail')}  ${countOf(hooks, 'webhook')}`
 }
 
 const JSON_ONLY = { headers: { accept: 'application/json' } }
