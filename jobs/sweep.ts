@@ -197,10 +197,10 @@ type GrantsWork = Pick<JobDeps, 'queues' | 'metrics'> & FinishDeps
 
 /** Asks again whose the grants are that had no answer at their install. The clock brings the next sweep. */
 export async function sweepGrants(deps: GrantsWork): Promise<undefined> {
-  const ids = await claimGrants(deps, deps.clock.now())
+  const { ids, claim } = await claimGrants(deps)
   const finish = async (id: string) => {
     try {
-      const outcome = await finishGrant(deps, id)
+      const outcome = await finishGrant(deps, id, claim)
       deps.metrics.parkedGrants.inc({ outcome })
       return outcome
     } catch (error) {

@@ -11,10 +11,14 @@ import {
   CROSSING,
   forgetGrant,
   type Grant,
+  type GrantClaim,
   grantToStore,
   keepGrant,
+  mayRedeem,
+  newClaim,
   newGrantId,
   noteOfGrant,
+  OTHER_WORKER,
   type ParkDeps,
   planGrant,
 } from '../tokens/parked-grants.ts'
@@ -107,13 +111,14 @@ export async function connectWithCode(
  * The code is spent: from here on the grant must be found even if this process dies, or Redis takes nothing. Without an
  * owner the provider is asked for it.
  */
-export function finishInHand(deps: ConnectDeps, grant: Grant, owner?: TokenOwner): Promise<CodeOutcome> {
-  return deps.unstored.hold(grant.id, async () => {
+export function finishInHand(deps: ConnectDeps, given: Omit<Grant, 'claim'>, owner?: TokenOwner): Promise<CodeOutcome> {
+  return deps.unstored.hold(given.id, async () => {
+    const grant = { ...given, claim: newClaim(deps.clock) }
     try {
       await keepGrant(deps, grant)
       const asked = owner === undefined ? await askIdentityPatiently(deps, grant) : { ok: true as const, value: owner }
       if (asked.ok) return await connectGrant(deps, grant, asked.value)
-      await planGrant(deps, grant.id, deps.clock.now())
+      await planGrant(deps, grant, deps.clock.now())
       return { is: 'parked', failure: asked.failure }
     } catch (error) {
       if (!isRedisAway(error)) throw error
@@ -144,13 +149,13 @@ export async function connectGrant(
   })
   if (outcome.is === 'failed' && outcome.step === 'proof') {
     await noteOfGrant(deps, id, { hubId: CROSSING })
-    await planGrant(deps, id, deps.clock.now())
+    await planGrant(deps, grant, deps.clock.now())
     return { is: 'parked', failure: outcome.failure }
   }
   if (outcome.is === 'uninstalled') {
     // Tokens that it left at the provider are deleted: the uninstall knew of older ones only.
     await noteOfGrant(deps, id, { isEnding: 1 })
-    await planGrant(deps, id, deps.clock.now())
+    await planGrant(deps, grant, deps.clock.now())
     return dropped(deps, outcome, grant)
   }
   await forgetGrant(deps, { id, times: latest.times })
@@ -270,7 +275,8 @@ function fieldsOf(whose: Whose): Record<string, string> {
 interface Connecting {
   /** The grant's: tokens of it that were stored are not stored again, whatever the clocks of those who store them say. */
   id: string
-  grant: GrantTokens
+  /** Without a claim: no other worker knows it. */
+  grant: GrantTokens & { claim?: GrantClaim }
   whose: Whose
   /** No account that is not kept here. */
   onlyKept: boolean
@@ -327,7 +333,7 @@ async function storeAccount(
     if (is === 'strange' || is === 'uninstalling' || is === 'uninstalled') return { is, hubId, hubDomain }
     if (is === 'crossing') {
       await keep({ accessToken, refreshToken, times })
-      const proof = await proveAlive(deps, refreshToken, times)
+      const proof = await proveAlive(deps, { ...grant, refreshToken, times })
       if ('is' in proof) return superseded(deps, proof, { hubId, hubDomain, scopes })
       if (proof.refreshToken.reveal() !== refreshToken.reveal()) {
         await keep(proof)
@@ -367,18 +373,23 @@ interface Unproved {
  * Another grant was stored since this one was given, and either may be the newer one: the provider takes no refresh token of
  * the older one. A refusal counts when it comes twice.
  */
-async function proveAlive(deps: ConnectDeps, refreshToken: Secret, times: TokenTimes): Promise<GrantTokens | Unproved> {
+async function proveAlive(
+  deps: ConnectDeps,
+  { refreshToken, times, claim }: Connecting['grant'],
+): Promise<GrantTokens | Unproved> {
   const { provider, clock } = deps
   let [refusals, sentAt] = [0, 0]
   const result = await askPatiently(
     clock,
     async () => {
+      if (claim && !mayRedeem(clock, claim)) return { ok: false, failure: OTHER_WORKER }
       sentAt = clock.now()
       const result = await provider.refresh(refreshToken)
       if (!result.ok && result.failure.class === 'rejected') refusals++
       return result
     },
-    (failure) => (failure.class === 'transient' && failure.unread === undefined) || refusals === 1,
+    (failure) =>
+      failure !== OTHER_WORKER && ((failure.class === 'transient' && failure.unread === undefined) || refusals === 1),
   )
   if (!result.ok) keepUnreadGrant(deps, result.failure, newGrantId(), undefined)
   if (result.ok) return grantOf(result.value, result.value.refreshToken ?? refreshToken, sentAt, times)

@@ -4,14 +4,24 @@ import { unlessOfOtherType } from '../redis/other-type.ts'
 import { NO_ACCOUNT } from '../redis/steps.ts'
 import type { Secret } from '../runtime/secret.ts'
 import type { TokenEndpoint } from '../tokens/endpoint/token-endpoint.ts'
-import { forgetGrant, keepGrant, noteOfGrant, type ParkedGrant, planGrant, readGrant } from '../tokens/parked-grants.ts'
+import {
+  forgetGrant,
+  type GrantClaim,
+  keepGrant,
+  mayRedeem,
+  noteOfGrant,
+  OTHER_WORKER,
+  type ParkedGrant,
+  planGrant,
+  readGrant,
+} from '../tokens/parked-grants.ts'
 import { openToken } from '../tokens/vault.ts'
 import { type ConnectDeps, connectGrant, grantOf, keepUnreadGrant } from './connect-account.ts'
 import { askIdentity } from './identity.ts'
 import { liveHubIds } from './registry.ts'
 
 export interface FinishDeps extends ConnectDeps {
-  endpoint: Pick<TokenEndpoint, 'enter' | 'succeeded' | 'failed'>
+  endpoint: Pick<TokenEndpoint, 'enter' | 'leave' | 'succeeded' | 'failed'>
 }
 
 /** After so long access that shows no result to the customer is deleted. */
@@ -28,11 +38,11 @@ const TOO_SHORT_MS = 60_000
 export type FinishedGrant = 'connected' | 'later' | 'deleted' | 'gone'
 
 /** One attempt to find out whose a parked grant is; one that was given too long ago is deleted at the provider. */
-export async function finishGrant(deps: FinishDeps, id: string): Promise<FinishedGrant> {
+export async function finishGrant(deps: FinishDeps, id: string, claim: GrantClaim): Promise<FinishedGrant> {
   // Newer tokens of it are in hand, and what is stored of it may be dead.
   if (deps.unstored.has(id) || deps.unstored.grant(id) !== undefined) return 'later'
   try {
-    return await deps.unstored.hold(id, () => finish(deps, id))
+    return await deps.unstored.hold(id, () => finish(deps, id, { ...claim }))
   } catch (error) {
     // The grant is kept in memory, or parked: another sweep tries it.
     if (isRedisAway(error)) return 'later'
@@ -40,9 +50,10 @@ export async function finishGrant(deps: FinishDeps, id: string): Promise<Finishe
   }
 }
 
-async function finish(deps: FinishDeps, id: string): Promise<FinishedGrant> {
-  const grant = await readGrant(deps, id)
-  if (grant === undefined) return 'gone'
+async function finish(deps: FinishDeps, id: string, claim: GrantClaim): Promise<FinishedGrant> {
+  const read = await readGrant(deps, id)
+  if (read === undefined) return 'gone'
+  const grant = { ...read, claim }
   const { hubId, isEnding } = grant
   if (hubId !== undefined && !grant.isRenewed && (await isConnectedSince(deps, hubId, grant, isEnding))) {
     await forgetGrant(deps, grant)
@@ -51,11 +62,11 @@ async function finish(deps: FinishDeps, id: string): Promise<FinishedGrant> {
   if (isEnding) return deleteGrant(deps, grant)
   const outcome = await connect(deps, grant)
   if (typeof outcome === 'string') return outcome
-  if (deps.clock.now() - grant.grantedAt < GIVE_UP_MS) return later(deps, id)
+  if (outcome === OTHER_WORKER || deps.clock.now() - grant.grantedAt < GIVE_UP_MS) return later(deps, grant)
   const facts = { grantedAt: new Date(grant.grantedAt).toISOString(), reason: outcome.code }
   deps.log.error({ code: 'grant.given-up', ...facts }, `an install failed: ${outcome.message}`)
   await noteOfGrant(deps, id, { isEnding: 1 })
-  return deleteGrant(deps, (await readGrant(deps, id)) ?? grant)
+  return deleteGrant(deps, { ...grant, ...(await readGrant(deps, id)) })
 }
 
 async function connect(deps: FinishDeps, parked: ParkedGrant): Promise<ProviderFailure | 'connected' | 'gone'> {
@@ -98,6 +109,10 @@ async function withLastingToken(deps: FinishDeps, grant: ParkedGrant): Promise<P
   const admission = await endpoint.enter()
   if (admission.is === 'closed') {
     return { class: 'transient', code: 'closed', message: 'the token endpoint accepts no calls', status: 0 }
+  }
+  if (!mayRedeem(clock, grant.claim)) {
+    endpoint.leave()
+    return OTHER_WORKER
   }
   const sentAt = clock.now()
   const answer = await provider.refresh(grant.refreshToken)
@@ -143,7 +158,7 @@ async function deleteGrant(deps: FinishDeps, grant: ParkedGrant): Promise<Finish
   }
   deps.log.warn({ code: 'grant.undeleted', ...facts }, message)
   await noteOfGrant(deps, id, { undeleted: undeleted + 1 })
-  return later(deps, id, retryAfterMs ?? Math.min(AGAIN_MS * 2 ** Math.min(undeleted, 12), LONGEST_AGAIN_MS))
+  return later(deps, grant, retryAfterMs ?? Math.min(AGAIN_MS * 2 ** Math.min(undeleted, 12), LONGEST_AGAIN_MS))
 }
 
 /** All accounts are read: once for each attempt to delete the token of a grant, which is rare. */
@@ -165,7 +180,7 @@ async function holderOfAny({ store, keys, vault }: FinishDeps, doomed: Secret[])
   return undefined
 }
 
-async function later(deps: FinishDeps, id: string, ms = AGAIN_MS): Promise<FinishedGrant> {
-  await planGrant(deps, id, deps.clock.now() + ms)
+async function later(deps: FinishDeps, grant: ParkedGrant, ms = AGAIN_MS): Promise<FinishedGrant> {
+  await planGrant(deps, grant, deps.clock.now() + ms)
   return 'later'
 }

@@ -52,6 +52,7 @@ const STEPS = {
   importAccount: on<'imported' | 'kept' | 'uninstalled' | 'replaced'>(1),
   takeOrder: on<string>(1, 'alone'),
   parkGrant: on<'parked' | 'gone'>(3, 'alone'),
+  planGrant: on<number>(1, 'alone'),
   noteOfGrant: on<string>(1, 'alone'),
   forgetGrant: on<'forgotten' | 'newer'>(2),
   storeMetadata: on<'stored' | 'known' | 'lost'>(1),

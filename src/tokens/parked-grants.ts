@@ -1,7 +1,9 @@
 import { randomBytes } from 'node:crypto'
+import type { ProviderFailure } from '../provider/failure.ts'
 import type { Store } from '../redis/connect.ts'
 import type { Keys } from '../redis/keys.ts'
 import { NO_ACCOUNT } from '../redis/steps.ts'
+import type { Clock } from '../runtime/clock.ts'
 import type { Secret } from '../runtime/secret.ts'
 import type { TokenTimes } from './plan-refresh.ts'
 import { GRANT_CLAIM_MS, parkGrant, type StoreAnswerDeps } from './store-tokens.ts'
@@ -19,6 +21,15 @@ export interface Grant {
   only: number | undefined
   /** The refresh token before, which may be alive until its successor has worked. */
   previous?: Secret | undefined
+  claim: GrantClaim
+}
+
+/** The right to redeem the tokens of a grant. A worker that hangs loses it: a sweep claims the grant for another one. */
+export interface GrantClaim {
+  /** The end, which is the grant's place among those that are due. */
+  until: number
+  /** When it was asked for, by the steady clock. */
+  at: number
 }
 
 export interface ParkedGrant extends Grant {
@@ -45,6 +56,15 @@ type InRedis = Pick<ParkDeps, 'store' | 'keys'>
 
 /** Value of `hubId` where the account was stored with another grant. */
 export const CROSSING = ''
+/** A call that is sent with less left of the claim might outlast it. */
+const LONGEST_CALL_MS = 15_000
+/** Takes the place of an answer where the claim has ended. */
+export const OTHER_WORKER: ProviderFailure = {
+  class: 'transient',
+  code: 'other-worker',
+  message: 'another worker has this install',
+  status: 0,
+}
 /** Grants of one sweep. */
 const MOST = 20
 
@@ -53,15 +73,27 @@ export function newGrantId(): string {
   return randomBytes(16).toString('base64url')
 }
 
+/** To be taken before the claim is asked for. */
+export function newClaim(clock: Clock): GrantClaim {
+  return { until: clock.now() + GRANT_CLAIM_MS, at: clock.steady() }
+}
+
+export function mayRedeem(clock: Clock, { at }: GrantClaim): boolean {
+  return clock.steady() - at < GRANT_CLAIM_MS - LONGEST_CALL_MS
+}
+
 /**
  * Stores a grant, sealed, or other tokens of a stored one; no sweep tries it for a while. Throws where Redis does not take it:
  * the process keeps it in memory then, and tries again for as long as it lives.
  */
-export function keepGrant(deps: ParkDeps, grant: Grant): Promise<void> {
-  return parkGrant(deps, grantToStore(grant), deps.clock.now() + GRANT_CLAIM_MS)
+export async function keepGrant(deps: ParkDeps, grant: Grant): Promise<void> {
+  const next = newClaim(deps.clock)
+  await parkGrant(deps, grantToStore(grant), next.until)
+  // One that had ended before may be another worker's by now.
+  if (deps.clock.steady() - grant.claim.at < GRANT_CLAIM_MS) Object.assign(grant.claim, next)
 }
 
-export function grantToStore(grant: Grant, account?: number): GrantToStore {
+export function grantToStore(grant: Omit<Grant, 'claim'>, account?: number): GrantToStore {
   const { id, accessToken: access, refreshToken: refresh, times, grantedAt, only } = grant
   return { hubId: NO_ACCOUNT, id, access, refresh, times, grantedAt, only, account }
 }
@@ -70,7 +102,7 @@ export function grantToStore(grant: Grant, account?: number): GrantToStore {
 export async function readGrant(
   { store, keys, vault }: Pick<ParkDeps, 'store' | 'keys' | 'vault'>,
   id: string,
-): Promise<ParkedGrant | undefined> {
+): Promise<Omit<ParkedGrant, 'claim'> | undefined> {
   const { access, refresh, previous, ...stored } = await store.hgetallBuffer(keys.grants.grant(id))
   if (access === undefined || refresh === undefined) return undefined
   const number = (field: string) => Number(stored[field]?.toString())
@@ -106,14 +138,16 @@ export async function noteOfGrant(
   return order
 }
 
-/** Ids of those that are due; they are let be for a while. */
-export async function claimGrants({ store, keys }: InRedis, now: number): Promise<string[]> {
-  const [claimed] = await store.claimDue(keys.grants.due, now, MOST, now + GRANT_CLAIM_MS)
-  return claimed
+/** Ids of those that are due, and the claim on each. */
+export async function claimGrants({ store, keys, clock }: InRedis & { clock: Clock }) {
+  const claim = newClaim(clock)
+  const [ids] = await store.claimDue(keys.grants.due, clock.now(), MOST, claim.until)
+  return { ids, claim }
 }
 
-export async function planGrant({ store, keys }: InRedis, id: string, at: number): Promise<void> {
-  await store.zadd(keys.grants.due, 'XX', at, id)
+/** Ends the claim, unless another worker has the grant by now. */
+export async function planGrant({ store, keys }: InRedis, { id, claim }: Pick<Grant, 'id' | 'claim'>, at: number) {
+  await store.planGrant(keys.grants.due, id, claim.until, at)
 }
 
 /** Unless another worker was given newer tokens of it. */

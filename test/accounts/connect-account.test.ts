@@ -8,7 +8,7 @@ import { beginUninstall, runUninstall } from '../../src/accounts/uninstall.ts'
 import type { ProviderClient } from '../../src/provider/client.ts'
 import type { Store } from '../../src/redis/connect.ts'
 import { Secret } from '../../src/runtime/secret.ts'
-import { readGrant } from '../../src/tokens/parked-grants.ts'
+import { newClaim, readGrant } from '../../src/tokens/parked-grants.ts'
 import { latestOf, resealAnswers } from '../../src/tokens/sealed-answers.ts'
 import { createVault } from '../../src/tokens/vault.ts'
 import { dump, seedAccount, vaultKey } from '../support/accounts.ts'
@@ -315,7 +315,8 @@ describe('connecting again', () => {
         },
       })
       expect(await one.connect({ only: 7 })).toMatchObject({ is: 'other-account', isReconnected: false })
-      for (const id of await one.grants()) expect(await finishGrant(one.services, id)).toBe('deleted')
+      for (const id of await one.grants())
+        expect(await finishGrant(one.services, id, newClaim(one.services.clock))).toBe('deleted')
       if (!isDone) expect(await runUninstall(one.deps, HUB)).toEqual({ is: 'finished' })
       expect(deleted.sort()).toEqual(['refresh-1', 'refresh-10', 'refresh-9'])
       expect((await one.record()).state).toBe('uninstalled')
@@ -424,7 +425,7 @@ describe('two installs of an account that cross', () => {
       const { services, clock, ids, outcome, stored, parked, ...one } = await crossed(async () => answer)
       expect(outcome).toEqual({ is: 'parked', failure: failure(kind).failure })
       expect([stored, parked]).toEqual([SECOND, ['refresh-1']])
-      const finish = () => untroubled(clock, finishGrant(services, ids[0] ?? ''))
+      const finish = () => untroubled(clock, finishGrant(services, ids[0] ?? '', newClaim(clock)))
       expect(await finish()).toBe('later')
       expect(await one.tokens()).toEqual(SECOND)
       answer = tokens('access-3', 'refresh-3')

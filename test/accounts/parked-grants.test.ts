@@ -1,6 +1,7 @@
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { sweepGrants } from '../../jobs/sweep.ts'
 import { connectGrant, connectWithCode } from '../../src/accounts/connect-account.ts'
+import { finishGrant } from '../../src/accounts/finish-grant.ts'
 import { importRows } from '../../src/accounts/import-accounts.ts'
 import { beginUninstall, runUninstall } from '../../src/accounts/uninstall.ts'
 import { createProviderClient } from '../../src/provider/client.ts'
@@ -8,7 +9,7 @@ import type { DialectName } from '../../src/provider/dialects.ts'
 import { Secret } from '../../src/runtime/secret.ts'
 import type { Fault } from '../../src/sandbox/faults.ts'
 import { startSandbox } from '../../src/sandbox/sandbox.ts'
-import { keepGrant, newGrantId, noteOfGrant, readGrant } from '../../src/tokens/parked-grants.ts'
+import { claimGrants, keepGrant, newClaim, newGrantId, noteOfGrant, readGrant } from '../../src/tokens/parked-grants.ts'
 import { rekeyAll } from '../../src/tokens/rekey.ts'
 import { createVault } from '../../src/tokens/vault.ts'
 import { dump, seedAccount, storedTokens, vaultKey } from '../support/accounts.ts'
@@ -112,7 +113,8 @@ async function begun(dialect: DialectName = 'v1') {
       if (!answer.ok || answer.value.refreshToken === undefined) throw new Error('no grant')
       const { accessToken, refreshToken, lifetimeMs } = answer.value
       const times = { obtainedAt: clock.now(), expiresAt: clock.now() + lifetimeMs }
-      return { id: newGrantId(), accessToken, refreshToken, times, grantedAt: clock.now(), only: undefined }
+      const claim = newClaim(clock)
+      return { id: newGrantId(), accessToken, refreshToken, times, grantedAt: clock.now(), only: undefined, claim }
     },
     works: () => send(`${sandbox.url}/sandbox/faults`, 'DELETE'),
     /** As the clock would sweep, for so long. */
@@ -370,6 +372,37 @@ test.each([
   expect(await isAlive(given[0])).toBe(false)
   expect([await account(), await kept()]).toMatchObject([{ state: 'uninstalled' }, []])
   expect(await stored()).toMatchObject({ refresh: undefined })
+})
+
+test('a callback that hung for longer than its claim leaves the refresh token to whoever claimed the grant since', async () => {
+  const { deps, clock, install, grant, calls } = await begun()
+  const granted = await grant()
+  await keepGrant(deps, granted)
+  await install()
+  clock.move(MINUTE)
+  expect((await claimGrants(deps)).ids).toEqual([granted.id])
+  const redeemed = await calls('token')
+  const outcome = await connectGrant(deps, granted, { hubId: HUB, scopes: ['oauth'] })
+  expect(outcome).toMatchObject({ is: 'parked', failure: { code: 'other-worker' } })
+  expect(await calls('token')).toEqual(redeemed)
+  // Nor does a third worker get it meanwhile.
+  clock.move(MINUTE - 1)
+  expect((await claimGrants(deps)).ids).toEqual([])
+})
+
+test('a sweep that hung for longer than its claim does not redeem the grant beside another', async () => {
+  const { deps, clock, grant, calls } = await begun()
+  const granted = await grant()
+  await keepGrant(deps, granted)
+  clock.move(29.5 * MINUTE)
+  const late = await claimGrants(deps)
+  clock.move(MINUTE)
+  const other = await claimGrants(deps)
+  expect([late.ids, other.ids]).toEqual([[granted.id], [granted.id]])
+  const redeemed = await calls('token')
+  expect([await finishGrant(deps, granted.id, late.claim), await calls('token')]).toEqual(['later', redeemed])
+  expect(await finishGrant(deps, granted.id, other.claim)).toBe('connected')
+  expect(await calls('token')).toEqual([...redeemed, 200])
 })
 
 test('a note about a grant that another worker has finished leaves nothing behind', async () => {

@@ -4,7 +4,7 @@ import { beginInstall, finishInstall } from '../../src/accounts/install.ts'
 import type { ProviderClient } from '../../src/provider/client.ts'
 import { isRedisAway, refusesWrites } from '../../src/redis/away.ts'
 import { Secret } from '../../src/runtime/secret.ts'
-import { newGrantId, readGrant } from '../../src/tokens/parked-grants.ts'
+import { newClaim, newGrantId, readGrant } from '../../src/tokens/parked-grants.ts'
 import { parkGrant, storeGrantsInHand, storeYoungAgain } from '../../src/tokens/store-tokens.ts'
 import type { TokensToStore } from '../../src/tokens/token-store.ts'
 import { Unstored } from '../../src/tokens/unstored.ts'
@@ -76,7 +76,7 @@ test.each([
     await refuse(false)
     await storeGrantsInHand(deps)
     expect([await kept(), sealedTokens()]).toEqual([[expect.any(String), expect.any(String)], []])
-    expect(await finishGrant(finish, id)).toBe('connected')
+    expect(await finishGrant(finish, id, newClaim(clock))).toBe('connected')
     expect(await storedTokens(redis.store, keys)).toMatchObject({ refresh: 'refresh-new' })
     expect([await kept(), deps.unstored.grants]).toEqual([[], []])
   },
@@ -121,15 +121,15 @@ test('the rotated token of a parked grant that Redis refuses is kept, and the on
   const times = { obtainedAt: clock.now(), expiresAt: clock.now() + 1_000 }
   await parkGrant(deps, { ...grant, ...given, times }, clock.now())
   clock.move(10_000)
-  expect(await finishGrant(finish, grant.id)).toBe('later')
-  expect(await finishGrant(finish, grant.id)).toBe('later')
+  expect(await finishGrant(finish, grant.id, newClaim(clock))).toBe('later')
+  expect(await finishGrant(finish, grant.id, newClaim(clock))).toBe('later')
   clock.move(5_000)
   deps.unstored.sealOverdue(deps)
   expect(sealedTokens()).toEqual(['refresh-new'])
   await refuse(false)
   await storeGrantsInHand(deps)
   expect((await readGrant(deps, grant.id))?.refreshToken.reveal()).toBe('refresh-new')
-  expect(await finishGrant(finish, grant.id)).toBe('connected')
+  expect(await finishGrant(finish, grant.id, newClaim(clock))).toBe('connected')
   expect(await storedTokens(redis.store, keys)).toMatchObject({ refresh: 'refresh-new' })
 })
 
@@ -155,9 +155,9 @@ test('a grant that is proved while the clock is set back keeps the newer token w
     if (++parked === 2) await refuse(true)
     return is
   }
-  expect(await finishGrant(finish, grant.id)).toBe('later')
+  expect(await finishGrant(finish, grant.id, newClaim(clock))).toBe('later')
   await refuse(false)
-  expect(await finishGrant(finish, grant.id)).toBe('connected')
+  expect(await finishGrant(finish, grant.id, newClaim(clock))).toBe('connected')
   expect(await storedTokens(redis.store, keys)).toMatchObject({ refresh: alive })
 })
 
@@ -168,12 +168,12 @@ test('an account that a failover lost right after its install is connected from 
   expect(await finishInstall(deps, redirect)).toMatchObject({ is: 'connected' })
   await redis.store.del(...(await redis.store.keys(`{${keys.prefix}}:*`)))
   await storeYoungAgain(deps)
-  expect(await finishGrant(finish, id)).toBe('connected')
+  expect(await finishGrant(finish, id, newClaim(clock))).toBe('connected')
   expect(await storedTokens(redis.store, keys)).toMatchObject({ refresh: 'refresh-new' })
   // Nothing was lost: the provider is not asked.
   await storeYoungAgain(deps)
   const unasked = { ...finish, provider: {} as ProviderClient }
-  expect([await finishGrant(unasked, id), await kept()]).toEqual(['gone', []])
+  expect([await finishGrant(unasked, id, newClaim(clock)), await kept()]).toEqual(['gone', []])
   clock.move(61_000)
   deps.unstored.settle({ ...(deps.unstored.young[0] as TokensToStore) }, false, clock)
   expect(deps.unstored.young).toEqual([])

@@ -494,8 +494,9 @@ describe('a link that reconnects one account', () => {
     provider.metadataFailure = undefined
     clock.move(61_000)
     const finish = { ...deps.connect, endpoint: openEndpoint(deps.store, deps.keys, clock) }
-    const [id = '', ...others] = await claimGrants(deps.connect, clock.now())
-    expect([await finishGrant(finish, id), others]).toEqual([finished, []])
+    const { ids, claim } = await claimGrants(deps.connect)
+    const [id = '', ...others] = ids
+    expect([await finishGrant(finish, id, claim), others]).toEqual([finished, []])
     expect((await deps.registry.get(7))?.state).toBe(after)
   })
 

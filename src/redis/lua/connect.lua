@@ -112,8 +112,16 @@ if tonumber(before[1] or 0) > obtainedAt then return 'gone' end
 if before[2] and tonumber(before[1]) < obtainedAt then redis.call('HSET', KEYS[1], 'previous', before[2]) end
 if not before[1] then redis.call('HSET', KEYS[1], 'order', nextOrder(KEYS[3])) end
 redis.call('HSET', KEYS[1], unpack(ARGV, 4))
-redis.call('ZADD', KEYS[2], nextAt, id)
+-- Another worker may have claimed it for longer.
+redis.call('ZADD', KEYS[2], 'GT', nextAt, id)
 return 'parked'
+
+--!step planGrant
+-- Ends the claim on a grant, unless another worker has claimed it since.
+-- KEYS: due grants. ARGV: id, end of the claim, next try. Returns how many were planned.
+if tonumber(redis.call('ZSCORE', KEYS[1], ARGV[1]) or '') ~= tonumber(ARGV[2]) then return 0 end
+redis.call('ZADD', KEYS[1], ARGV[3], ARGV[1])
+return 1
 
 --!step noteOfGrant
 -- Notes how far a grant came, unless another worker has finished it meanwhile.
