@@ -50,7 +50,7 @@ export function actionsOnAccounts({ accessTokens, jobs }: Acting, services: Serv
       const [hubId, ...others] = hubIds
       const isOne = hubId !== undefined && others.length === 0
       const whose = isOne ? { hubId } : { detail: hubId === undefined ? 'all of them' : hubIds.join(', ') }
-      await audit.note({ action: 'account.polled', who, ...whose })
+      await audit.noteRequest({ action: 'account.polled', who, ...whose }, whose.detail)
       return jobs.poll
     },
     refresh: (hubId, who) => refreshNow(jobs, noting, hubId, who),

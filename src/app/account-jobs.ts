@@ -104,7 +104,7 @@ export function whyNotRead(
   }
 }
 
-/** Each request is in the audit, whatever its outcome. */
+/** A request is in the audit, whatever its outcome. */
 type Noting = Pick<Services, 'registry' | 'audit'>
 
 /** Reads an account's limits now; `reason`: why it was not read, or not all of it. */
@@ -116,7 +116,7 @@ export async function pollNow(
 ): Promise<{ account: Account | undefined; reason: string | undefined }> {
   const reason = await jobs.poll(hubId)
   const account = await registry.get(hubId)
-  if (account !== undefined) await audit.note({ action: 'account.polled', who, hubId, detail: reason })
+  if (account !== undefined) await audit.noteRequest({ action: 'account.polled', who, hubId, detail: reason })
   return { account, reason }
 }
 
@@ -130,7 +130,7 @@ export async function refreshNow(
   const refreshed = await refreshUnlessPlanned(jobs, registry, hubId)
   if (refreshed.is !== 'unknown') {
     const detail = 'why' in refreshed ? `not refreshed: ${refreshed.why}` : undefined
-    await audit.note({ action: 'account.refreshed', who, hubId, detail })
+    await audit.noteRequest({ action: 'account.refreshed', who, hubId, detail })
   }
   return refreshed
 }

@@ -15,18 +15,15 @@ interface AuditDeps {
   log: Logger
 }
 
-/** Fields of a log line beyond the audit's, by its code. */
-type Facts = Record<string, unknown>
-
 const DAY_MS = 86_400_000
-/** Names of what was handed out today, at most: then some are written again. */
-const MOST_NOTED = 10_000
+/** Entries a day of one daemon for what programs repeat, and as many for strangers: 450,000 in 90 days. */
+const MOST_NOTED = 2_500
 
 /** The audit: each deed is a line of the log, and an entry in Redis for 90 days. */
 export class AuditLog {
   readonly #deps: AuditDeps
-  /** Tokens that were handed out already -> when. */
-  readonly #handed = new Map<string, number>()
+  /** Callers of a day and what each was noted for. */
+  #today = { since: 0, repeated: new Set<string>(), refused: new Set<string>() }
 
   constructor(deps: AuditDeps) {
     this.#deps = deps
@@ -34,28 +31,36 @@ export class AuditLog {
 
   /**
    * After it was done: never rejects, because what was done is done. Where Redis takes no entry the log has it, whole, as an
-   * error.
+   * error. `facts`: fields of its log line beyond the audit's.
    */
-  async note(deed: AuditedDeed, facts: Facts = {}): Promise<void> {
+  async note(deed: AuditedDeed, facts: Record<string, unknown> = {}): Promise<void> {
     const { code, did } = auditedOf(deed.action)
     const { who, hubId } = deed
     const by = cleanText(who.name, LONGEST.name)
-    const line = { by, via: who.via, ...(hubId === undefined ? {} : { hubId }), ...facts }
-    if (code !== undefined) this.#deps.log.info({ code, ...line }, did)
+    if (code !== undefined) this.#deps.log.info({ code, by, via: who.via, hubId, ...facts }, did)
     await this.#write(deed)
   }
 
-  /** Deeds that programs and strangers repeat are written once a day for each of them and account; the log has each. */
-  async noteFirstOfDay(deed: AuditedDeed, facts: Facts = {}): Promise<void> {
+  /**
+   * Deeds that programs and strangers repeat are noted once a day for each of them and account. Where a day has too many,
+   * accounts are no longer told apart, nor strangers. `more`: what else tells them apart, as the network of the peer does.
+   */
+  async noteFirstOfDay(deed: AuditedDeed, more = ''): Promise<void> {
+    const { action, who, hubId } = deed
     const now = this.#deps.clock.now()
-    const key = [deed.action, deed.who.name || deed.who.from, deed.who.via, deed.hubId].join(' ')
-    const last = this.#handed.get(key)
-    if (last !== undefined && Math.abs(now - last) < DAY_MS) return
-    const [oldest] = this.#handed.keys()
-    if (this.#handed.size >= MOST_NOTED && oldest !== undefined) this.#handed.delete(oldest)
-    this.#handed.delete(key)
-    this.#handed.set(key, now)
-    await this.note(deed, facts)
+    if (Math.abs(now - this.#today.since) >= DAY_MS)
+      this.#today = { since: now, repeated: new Set(), refused: new Set() }
+    const noted = action === 'sign-in.refused' ? this.#today.refused : this.#today.repeated
+    const before = noted.size
+    const caller = JSON.stringify([action, who.name, who.via])
+    const each = `${caller} ${hubId} ${more}`
+    noted.add(before < MOST_NOTED || noted.has(each) ? each : caller)
+    if (noted.size > before) await this.note(deed)
+  }
+
+  /** Work that is asked for: each time where a person asks, once a day where a program does. */
+  async noteRequest(deed: AuditedDeed, more?: string): Promise<void> {
+    await (deed.who.via === 'token' ? this.noteFirstOfDay(deed, more) : this.note(deed))
   }
 
   async #write(deed: AuditedDeed): Promise<void> {

@@ -30,10 +30,7 @@ export const AUDITED = {
   'account.refreshed': { did: 'refreshed the tokens of an account', code: 'account.refreshed' },
   'token.served': { did: 'got an access token' },
   'reconnect-link.made': { did: 'was shown a reconnect link', code: 'reconnect-link.made' },
-  'reconnect-link.mailed': {
-    did: 'mailed a reconnect link to a customer',
-    code: 'reconnect-link.mailed',
-  },
+  'reconnect-link.mailed': { did: 'mailed a reconnect link to a customer', code: 'reconnect-link.mailed' },
   'sign-in.done': { did: 'signed in', code: 'http.signed-in' },
   'sign-in.ended': { did: 'signed out', code: 'http.signed-out' },
   'sign-in.refused': { did: 'was refused' },
@@ -83,5 +80,8 @@ export interface AuditEntry extends AuditedDeed {
 export const LONGEST = { name: 100, from: 110, subject: 100, detail: 300 } as const
 
 export const AUDIT_KEPT_MS = 90 * 86_400_000
-/** Newest entries, whatever their age: some 75 MB as it is used, 460 MB where all texts are as long as they may be. What programs and strangers repeat is noted once a day. */
+/**
+ * Newest entries, whatever their age: some 75 MB as it is used, 460 MB where all texts are as long as they may be. What
+ * programs and strangers repeat takes 5,000 a day at most of each daemon, so that they do not push out what people do.
+ */
 export const MOST_ENTRIES = 500_000

@@ -16,7 +16,7 @@ export const listAudit = operation({
   scope: 'audit',
   summary: 'list who did what, over the pages, the API and the command line; newest first, of the last 90 days',
   description:
-    'The audit keeps the newest 10,000 entries of polls, refreshes, access tokens, reconnect links and sign-ins each, and 20,000 others. For access tokens and reconnect links it has the first entry a day of each caller and account.',
+    'The newest 500,000 entries of the last 90 days. Sign-ins, and what programs repeat, are in it once a day.',
   input: z.strictObject({
     since: momentField('from when on').prefault('90d'),
     who: textField('only what was done by a name with this in it', { most: 100 }).optional(),

@@ -113,13 +113,31 @@ describe('it is kept', () => {
   test('of one stranger who tries again and again once a day', async () => {
     const { audit, read, clock } = open()
     const refused = (from: string) =>
-      audit.noteFirstOfDay({ action: 'sign-in.refused', who: { name: '', via: 'session', from } })
+      audit.noteFirstOfDay({ action: 'sign-in.refused', who: { name: '', via: 'session', from } }, from)
     for (let n = 0; n < 100; n++) await refused('192.0.2.1')
     await refused('192.0.2.2')
     expect((await read()).entries).toHaveLength(2)
     clock.move(DAY_MS)
     await refused('192.0.2.1')
     expect((await read()).entries).toHaveLength(3)
+  })
+
+  test('whatever programs and strangers repeat on all of the days', async () => {
+    const { audit, read, store, keys } = open()
+    const billing = { name: 'billing', via: 'token' } as const
+    for (let n = 0; n < 5_000; n += 500)
+      await Promise.all(
+        Array.from({ length: 500 }, (_, m) => [
+          audit.noteFirstOfDay({ action: 'account.polled', who: billing, hubId: n + m + 1 }),
+          audit.noteFirstOfDay({ action: 'sign-in.refused', who: { name: '', via: 'token' } }, `203.0.${n}.${m}`),
+        ]).flat(),
+      )
+    for (let n = 0; n < 5; n++) await audit.noteFirstOfDay({ action: 'account.polled', who: billing, hubId: 1 })
+    // One more each: of the program, and of strangers.
+    expect(await store.xlen(keys.audit)).toBe(2 * 2_501)
+    expect(90 * (await store.xlen(keys.audit))).toBeLessThan(MOST_ENTRIES)
+    await audit.noteFirstOfDay({ action: 'account.refreshed', who: billing, hubId: 1 })
+    expect((await read({ action: 'account.refreshed' })).entries).toHaveLength(1)
   })
 
   test('in some megabytes: 75 as it is used, 460 where each text is as long as it may be', async () => {

@@ -1,7 +1,17 @@
+import { randomBytes } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import type { PolledOutcome } from '../../jobs/poll-chunk.ts'
 import type { Account } from '../../src/accounts/account.ts'
-import { whyNotRead } from '../../src/app/account-jobs.ts'
+import type { Registry } from '../../src/accounts/registry.ts'
+import { pollNow, refreshNow, whyNotRead } from '../../src/app/account-jobs.ts'
+import { AuditLog } from '../../src/audit/audit-log.ts'
+import { createKeys } from '../../src/redis/keys.ts'
+import type { RefreshOutcome } from '../../src/tokens/refresh-account.ts'
+import { HandClock } from '../support/hand-clock.ts'
+import { logLines } from '../support/log-lines.ts'
+import { redisOfFile } from '../support/of-file.ts'
+
+const redis = redisOfFile()
 
 const STARTED = 1_000
 const well = { state: 'active' as const, pollFailure: null, pollBlocked: null, refreshFailure: null }
@@ -29,4 +39,23 @@ describe('an account that was polled by a command', () => {
   ])('%s %o: %s', (outcome, account, why) => {
     expect(whyNotRead(outcome, account, STARTED)).toBe(why)
   })
+})
+
+test.each([
+  ['a program repeats are in the audit once a day', 'token', 4],
+  ['a person repeats are in the audit each time', 'session', 10],
+  ['a command repeats are in the audit each time', 'command', 10],
+] as const)('polls and refreshes that %s', async (_, via, entries) => {
+  const store = redis.connect('pages')
+  const { log } = logLines()
+  const keys = createKeys(`test-${randomBytes(6).toString('hex')}`)
+  const audit = new AuditLog({ store, keys, clock: new HandClock(Date.now()), log })
+  const who = { name: 'billing', via }
+  const registry = { get: async () => ({ token: { generation: 1 } }) } as unknown as Registry
+  const jobs = { poll: async () => undefined, refresh: async () => ({ is: 'gone' }) as RefreshOutcome }
+  for (const hubId of [1, 2, 1, 2, 1]) {
+    await pollNow(jobs, { registry, audit }, hubId, who)
+    await refreshNow(jobs, { registry, audit }, hubId, who)
+  }
+  expect(await store.xlen(keys.audit)).toBe(entries)
 })

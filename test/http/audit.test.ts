@@ -190,6 +190,19 @@ describe('signing in', () => {
     const { json } = await world.get('/api/v1/audit?limit=500')
     expect(json.items).toMatchObject([{ action: 'sign-in.refused', detail: 'wrong admin token' }])
   })
+
+  test('a stranger who forwards for ever new addresses is one entry a day', async () => {
+    const world = await openWith(0)
+    for (let n = 0; n < 50; n++)
+      await world.ask('GET', '/metrics', { authorization: 'Bearer x', 'x-forwarded-for': `203.0.113.${n}` })
+    expect(await actionsOf(world, '?limit=500')).toEqual(['sign-in.refused'])
+  })
+
+  test('a program that signs in and out again and again is one entry a day of each', async () => {
+    const world = await openWith(0)
+    for (let n = 0; n < 5; n++) await (await world.signedIn()).send('/sign-out')
+    expect((await actionsOf(world)).toSorted()).toEqual(['sign-in.done', 'sign-in.ended'])
+  })
 })
 
 describe('what a request is asked to do', () => {

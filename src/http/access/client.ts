@@ -61,14 +61,9 @@ const MOST_LINES = 60
 type Refused = 'sign-in' | 'bearer' | 'person'
 export type NoteRefusal = (of: Refused, request: FastifyRequest, why?: string) => void
 
-const LINES: Record<Refused, { code: LogCode; message: string; via: Via; wrong: string }> = {
-  'sign-in': { code: 'http.sign-in', message: 'a sign-in failed', via: 'session', wrong: 'wrong admin token' },
-  bearer: {
-    code: 'http.token-refused',
-    message: 'a request carried a wrong admin token',
-    via: 'token',
-    wrong: 'wrong admin token',
-  },
+const LINES: Record<Refused, { code: LogCode; message: string; via: Via; wrong?: string }> = {
+  'sign-in': { code: 'http.sign-in', message: 'a sign-in failed', via: 'session' },
+  bearer: { code: 'http.token-refused', message: 'a request carried a wrong admin token', via: 'token' },
   person: {
     code: 'http.user-refused',
     message: 'a request had http.trustedUserHeader, which was ignored',
@@ -77,7 +72,10 @@ const LINES: Record<Refused, { code: LogCode; message: string; via: Via; wrong: 
   },
 }
 
-/** A line of the log for each wrong token or name, up to a quota a minute; the audit has the first of a day from each address. */
+/**
+ * A line of the log for each wrong token or name, up to a quota a minute. The audit has the first of a day from each network
+ * that is connected: a client chooses the address that it forwards for.
+ */
 export function createNoteRefusal(clock: Clock, log: Logger, audit: Pick<AuditLog, 'noteFirstOfDay'>): NoteRefusal {
   const quotas = {
     'sign-in': new LineQuota(MOST_LINES),
@@ -87,13 +85,14 @@ export function createNoteRefusal(clock: Clock, log: Logger, audit: Pick<AuditLo
   return (of, request, why) => {
     const unlogged = quotas[of].take(clock.steady())
     if (unlogged === undefined) return
-    const { code, message, via, wrong } = LINES[of]
+    const { code, message, via, wrong = 'wrong admin token' } = LINES[of]
     const { peer, forwardedFor } = clientOf(request)
     const reason = why === undefined ? {} : { reason: why }
     log.warn({ code, address: forwardedFor ?? peer, peer, ...reason, unlogged }, message)
     const more = unlogged === 0 ? '' : `; ${unlogged} more before`
     // The credential itself is not noted: it is a guess, or a secret of another service.
     const detail = `${why === undefined ? wrong : `${wrong}: ${why}`}${more}`
-    void audit.noteFirstOfDay({ action: 'sign-in.refused', who: { name: '', via, from: addressOf(request) }, detail })
+    const who = { name: '', via, from: addressOf(request) }
+    void audit.noteFirstOfDay({ action: 'sign-in.refused', who, detail }, networkOf(peer))
   }
 }

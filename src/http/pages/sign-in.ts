@@ -3,7 +3,7 @@ import type { AuditLog } from '../../audit/audit-log.ts'
 import type { Who } from '../../audit/audited.ts'
 import { type Html, html } from '../../text/html.ts'
 import { ownerOf } from '../access/admin-tokens.ts'
-import { addressOf, type NoteRefusal } from '../access/client.ts'
+import { addressOf, clientOf, type NoteRefusal, networkOf } from '../access/client.ts'
 import { acceptOwnForms, FEW_FIELDS, OPEN_FORM, readForms, refuseFormsFromElsewhere } from '../access/forms.ts'
 import type { KnownTokens } from '../access/known-tokens.ts'
 import type { Sessions, SignInLink } from '../access/session.ts'
@@ -19,7 +19,7 @@ export interface Guard {
   /** Signs in the owner of the main token. */
   link: SignInLink
   noteRefusal: NoteRefusal
-  audit: Pick<AuditLog, 'note' | 'noteFirstOfDay'>
+  audit: Pick<AuditLog, 'noteFirstOfDay'>
   /** Reads the person whom a trusted proxy names. */
   personOf: ReturnType<typeof createPersonReader>
   /** Undefined: no proxy signs people in. */
@@ -48,7 +48,7 @@ export function serveSignIn(app: FastifyInstance, deps: SignInParts): void {
     scope.post('/sign-out', async (request, reply) => {
       const { known, sessions } = deps.guard
       await known.endSession(sessions.textOf(request.headers.cookie))
-      void deps.guard.audit.note({ action: 'sign-in.ended', who: whoOf(request) })
+      void deps.guard.audit.noteFirstOfDay({ action: 'sign-in.ended', who: whoOf(request) })
       return reply.header('set-cookie', sessions.end()).redirect('/sign-in', 303)
     })
     done()
@@ -63,7 +63,7 @@ function showForm({ guard, clock }: SignInParts, request: FastifyRequest, reply:
   if (main === undefined || request.method !== 'GET' || !guard.link.use(code)) {
     return sendPage(reply, 401, signInPage('/', 'This link was used before, or belongs to another server.'))
   }
-  noteSignIn(guard, { name: main.name, via: 'link', from: addressOf(request) })
+  noteSignIn(guard, request, { name: main.name, via: 'link' })
   return reply.header('set-cookie', guard.sessions.begin(main, clock.now())).redirect('/', 303)
 }
 
@@ -91,13 +91,14 @@ async function signIn(
   if (!owner.scopes.includes('read')) {
     return sendPage(reply, 403, signInPage(next, `${owner.name} does not have the scope read.`))
   }
-  noteSignIn(guard, { name: owner.name, via: 'session', from: addressOf(request) })
+  noteSignIn(guard, request, { name: owner.name, via: 'session' })
   return reply.header('set-cookie', guard.sessions.begin(owner, clock.now())).redirect(next, 303)
 }
 
 /** Not awaited: the main token signs in without a Redis, too. */
-function noteSignIn({ audit }: Guard, who: Who): void {
-  void audit.note({ action: 'sign-in.done', who })
+function noteSignIn({ audit }: Guard, request: FastifyRequest, how: Pick<Who, 'name' | 'via'>): void {
+  const who = { ...how, from: addressOf(request) }
+  void audit.noteFirstOfDay({ action: 'sign-in.done', who }, networkOf(clientOf(request).peer))
 }
 
 /** `next` is where it leads to; `complaint` is why the last attempt did not. */
