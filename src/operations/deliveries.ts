@@ -63,12 +63,12 @@ export const listDeliveries = operation({
     // The newest comes first.
     const lastOf = new Map(log.toReversed().map((one) => [one.attempt.id, one]))
     const found = log
-      .slice(isWhole ? log.findIndex(({ entry }) => entry === after) + 1 : 0)
+      // Places that are no longer kept lie behind all of the log.
+      .slice(isWhole && after !== undefined ? log.findIndex(({ entry }) => entry === after) + 1 || log.length : 0)
       .filter((one) => !last || lastOf.get(one.attempt.id) === one)
       .filter(({ attempt }) => receiver === undefined || attempt.receiver === receiver)
       .filter(({ attempt }) => outcome === undefined || attempt.outcome === outcome)
     const { items, next } = pageOfList(found, limit, ({ entry }) => entry)
-    const subjects = isForPeople ? items.map(({ attempt }) => attempt.id) : []
     return {
       pending,
       dead,
@@ -77,7 +77,7 @@ export const listDeliveries = operation({
         .filter((one) => !isForPeople || (receiver ?? one.receiver) === one.receiver),
       items: items.map(({ attempt }) => attempt),
       next,
-      carried: await carriedBy(deps, subjects),
+      carried: await carriedBy(deps, isForPeople ? items.map(({ attempt }) => attempt.id) : []),
       routed: new Set(deps.explain.routes.flatMap(({ to }) => to)),
       // Delivered, waiting and given up, by receiver.
       counted: isForPeople

@@ -442,6 +442,19 @@ test('deliveries are the newest attempts, how many wait and how many were given 
   expect(rest).not.toHaveProperty('next')
 })
 
+test('a list of deliveries ends where the last one that was read is no longer kept', async () => {
+  const { get, keys, steps } = await openServer(redis)
+  for (const id of ['d1', 'd2', 'd3'])
+    await steps.xadd(keys.delivery.log, '*', 'at', 1_000, 'id', id, 'receiver', 'ops', 'outcome', 'delivered')
+  const path = '/api/v1/deliveries?limit=2&receiver=ops'
+  const { json } = await get(path)
+  expect(json.items).toMatchObject([{ id: 'd3' }, { id: 'd2' }])
+  await steps.xtrim(keys.delivery.log, 'MAXLEN', 1)
+  const { json: rest } = await get(`${path}&after=${json.next}`)
+  expect(rest.items).toEqual([])
+  expect(rest).not.toHaveProperty('next')
+})
+
 describe('problems', () => {
   test.each([
     ['/api/v1/accounts?limit=0', 'limit: must be at least 1'],
