@@ -4,7 +4,7 @@ import { metricKind, reportOf } from '../limits/reports/all-reports.ts'
 import type { Series as ReadSeries } from '../limits/series.ts'
 import { defined } from '../runtime/defined.ts'
 import { cleanText } from '../text/clean-text.ts'
-import { countOf, formatCount } from '../text/format-number.ts'
+import { capitalized, countOf, formatCount } from '../text/format-number.ts'
 import type { Alert } from './alert.ts'
 
 type Series = NonNullable<Alert['series']>
@@ -17,7 +17,7 @@ export function metricNoun(metric: string): string {
 /** The one name of a limit: `Contacts: custom properties`, `Contacts per company`, `Custom properties` of the account. */
 export function seriesName(series: Series): string {
   const { about, noun } = nameParts(series)
-  if (about === '') return `${noun.charAt(0).toUpperCase()}${noun.slice(1)}`
+  if (about === '') return capitalized(noun)
   return noun === '' ? about : `${about}: ${noun}`
 }
 

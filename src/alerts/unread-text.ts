@@ -2,6 +2,7 @@ import { singular } from '../limits/object-type-name.ts'
 import { reportNamed } from '../limits/reports/all-reports.ts'
 import type { PollFailure } from '../limits/watch/watch.ts'
 import { cleanText } from '../text/clean-text.ts'
+import { capitalized } from '../text/format-number.ts'
 import { formatClock } from '../text/format-time.ts'
 
 /**
@@ -17,13 +18,13 @@ export function unreadPart({ partly, ...failure }: PollFailure, now: number): st
   const { unread = [], read = [] } = partly ?? {}
   const some = partly === undefined ? 'limits' : 'some limits'
   const named = unread.map((name) => (read.includes(name) ? `some ${limitsOf(name)}` : limitsOf(name)))
-  return capital(`${named.join(' and ') || some} can't be read (${whyText(failure, now)})`)
+  return capitalized(`${named.join(' and ') || some} can't be read (${whyText(failure, now)})`)
 }
 
 function readPart({ partly }: PollFailure): string[] {
   if (partly === undefined) return []
   const whole = partly.unread.length === 0 ? [] : partly.read.filter((name) => !partly.unread.includes(name))
-  return [capital(`${whole.map(limitsOf).join(' and ') || 'all other limits'} are up to date`)]
+  return [capitalized(`${whole.map(limitsOf).join(' and ') || 'all other limits'} are up to date`)]
 }
 
 function whyText({ reason, since }: PollFailure, now: number): string {
@@ -39,8 +40,4 @@ export function asHubSpot(reason: string, verb: 'answered' | 'has answered' = 'a
 /** `association limits`. */
 function limitsOf(name: string): string {
   return `${singular(reportNamed(name)?.words ?? name)} limits`
-}
-
-function capital(text: string): string {
-  return `${text.charAt(0).toUpperCase()}${text.slice(1)}`
 }

@@ -1,4 +1,4 @@
-import { countOf, formatCount, formatSpan } from '../text/format-number.ts'
+import { capitalized, countOf, formatCount, formatSpan } from '../text/format-number.ts'
 import { judgeFleet } from './all-checks.ts'
 import type { Trouble } from './check.ts'
 import type { FleetFacts } from './facts.ts'
@@ -12,7 +12,7 @@ export function outsideReport(facts: FleetFacts): { reasons: string[]; summary: 
 function reasonOf({ outside, says, fix }: Trouble): string[] {
   if (outside === undefined) return []
   if (outside !== true) return [outside]
-  return [[`${says.charAt(0).toUpperCase()}${says.slice(1)}.`, fix].filter(Boolean).join(' ')]
+  return [[`${capitalized(says)}.`, fix].filter(Boolean).join(' ')]
 }
 
 function summaryOf({ now, coverage, refreshes, byState, outbox }: FleetFacts): string {

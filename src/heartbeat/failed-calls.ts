@@ -1,7 +1,7 @@
 import type { Store } from '../redis/connect.ts'
 import { addToDay, readDays } from '../redis/day-counts.ts'
 import type { Keys } from '../redis/keys.ts'
-import { countOf, formatPercent } from '../text/format-number.ts'
+import { capitalized, countOf, formatPercent } from '../text/format-number.ts'
 
 /** Calls of the whole app to the provider that were answered, and those of them that failed. */
 export interface CallCounts {
@@ -116,7 +116,7 @@ export function describeCalls(counts: CallCounts, level: 'warning' | 'critical' 
   const text = callsText(counts)
   if (level === undefined) return `Calls to HubSpot succeed again: ${text}.`
   return (
-    `${text.charAt(0).toUpperCase()}${text.slice(1)}. HubSpot asks of certified apps that more than 95 % of all calls ` +
+    `${capitalized(text)}. HubSpot asks of certified apps that more than 95 % of all calls ` +
     'succeed. The metric plimsoll_provider_requests_total shows which calls fail and how; plimsoll accounts list ' +
     '--state failing and --stale names accounts whose calls fail: uninstall those that are gone.'
   )

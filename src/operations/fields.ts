@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { capitalized } from '../text/format-number.ts'
 import type { FieldMeta } from './input.ts'
 
 /** A field of an input, as its schema describes it. */
@@ -55,7 +56,7 @@ export function asDocumented(context: { zodSchema: unknown; jsonSchema: Record<s
 
 /** `only this` as a document has it: `Only this.` What begins as a sentence is one. */
 export function sentence(text: string): string {
-  return /^[a-z][a-z'-]*(?:[ ,:]|$)/.test(text) ? `${text.charAt(0).toUpperCase()}${text.slice(1)}.` : text
+  return /^[a-z][a-z'-]*(?:[ ,:]|$)/.test(text) ? `${capitalized(text)}.` : text
 }
 
 /** Kept: every API that is opened asks for all of them. */

@@ -4,7 +4,7 @@ import { POLL_FIELD, TOKEN_FIELD } from '../alerts/alert-state.ts'
 import { asHubSpot, unreadPart, unreadText } from '../alerts/unread-text.ts'
 import type { AccountState } from '../redis/keys.ts'
 import { cleanText } from '../text/clean-text.ts'
-import { countOf, formatCount, formatDistance, formatSpan, spanInWords } from '../text/format-number.ts'
+import { capitalized, countOf, formatCount, formatDistance, formatSpan, spanInWords } from '../text/format-number.ts'
 import { formatMoment } from '../text/format-time.ts'
 import { UNREADABLE_ANSWER } from '../tokens/after-failure.ts'
 import { alertCountsText } from './alert-texts.ts'
@@ -328,8 +328,7 @@ function readText(polledAt: number | null, readAt: JudgeFacts['readAt'], now: nu
   if (ages.length === 0 || Math.max(...ages) - Math.min(...ages) <= TOGETHER_MS)
     return `Limits were read ${distance(polledAt, now)}`
   const each = (readAt ?? []).map(({ words, at }, n) => `${words} ${n === 0 ? 'were read ' : ''}${distance(at, now)}`)
-  const text = each.join(', ')
-  return `${text.charAt(0).toUpperCase()}${text.slice(1)}`
+  return capitalized(each.join(', '))
 }
 
 /** Open alerts. With another trouble, a line "no alerts" is no comfort: it is left out. */
@@ -363,6 +362,5 @@ function quoted(text: string, most = 300): string {
 }
 
 function sentence(text: string): string {
-  const words = quoted(text)
-  return `${words.charAt(0).toUpperCase()}${words.slice(1)}.`
+  return `${capitalized(quoted(text))}.`
 }

@@ -2,7 +2,7 @@ import type { Coverage, CoverageSettings } from '../../limits/coverage.ts'
 import type { Store } from '../../redis/connect.ts'
 import type { Keys } from '../../redis/keys.ts'
 import { type AlertWrites, bothWrites, NO_ACCOUNT, NO_ALERT_WRITES } from '../../redis/steps.ts'
-import { countOf, formatCount, formatPercent, formatSpan } from '../../text/format-number.ts'
+import { capitalized, countOf, formatCount, formatPercent, formatSpan } from '../../text/format-number.ts'
 import { formatMoment } from '../../text/format-time.ts'
 import type { Cause } from '../../tokens/endpoint/breaker.ts'
 import type { EndpointState } from '../../tokens/endpoint/state.ts'
@@ -116,8 +116,7 @@ function describeTrouble(cause: Cause, { fleet, breaker }: EndpointState, expire
       : `tokens can't be refreshed (${ENDPOINT_CAUSE[cause]}).`
   return (
     `All ${countOf(fleet, 'account')}: ${what} ${first}${TO_DO[cause]} ` +
-    `${breaker.detail.charAt(0).toUpperCase()}${breaker.detail.slice(1)}. Accounts keep their state. Plimsoll tries one; ` +
-    'when it works, all others follow.'
+    `${capitalized(breaker.detail)}. Accounts keep their state. Plimsoll tries one; when it works, all others follow.`
   )
 }
 

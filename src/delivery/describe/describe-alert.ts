@@ -4,6 +4,7 @@ import { becauseText } from '../../alerts/evaluation/because.ts'
 import { countsRecords, limitText, seriesName, usedText, wayOutOf } from '../../alerts/series-name.ts'
 import { cleanText } from '../../text/clean-text.ts'
 import {
+  capitalized,
   countOf,
   daysLeftText,
   formatCount,
@@ -157,13 +158,12 @@ function movedLimit({ limit, previous }: Alert): string {
 function changeOf(alert: Alert): string {
   const { reason, level, previous, kind } = alert
   const moved = previous === undefined ? level : `${previous.level} → ${level}`
-  const end = endWithoutRecovery(alert) ?? 'back to normal'
   const words: Record<Alert['reason'], string> = {
     entered: kind === 'limit-changed' ? 'Limit changed' : `New: ${level}`,
     escalated: `Worse: ${moved}`,
     worse: `Still ${level}, usage rose`,
     eased: `Better: ${moved}`,
-    recovered: `${end.charAt(0).toUpperCase()}${end.slice(1)}`,
+    recovered: capitalized(endWithoutRecovery(alert) ?? 'back to normal'),
     repeat: `Still ${level}`,
     uninstalled: 'Closed',
     test: 'Test',

@@ -3,7 +3,7 @@ import { alertTitle } from '../../alerts/alert-title.ts'
 import { countsRecords, limitText, limitWords, nameParts } from '../../alerts/series-name.ts'
 import { defined } from '../../runtime/defined.ts'
 import { cleanText, shorten } from '../../text/clean-text.ts'
-import { countOf, formatCount, formatPercent } from '../../text/format-number.ts'
+import { capitalized, countOf, formatCount, formatPercent } from '../../text/format-number.ts'
 import {
   accountName,
   badgeOf,
@@ -118,7 +118,7 @@ function effectOf(alert: Alert, room: number): string {
   const { about, noun } = nameParts(series)
   const number = forecastThatCounts(alert) ?? (percent === undefined ? formatCount(usage) : formatPercent(percent))
   const value = `${noun} ${number}`.trim()
-  if (about === '') return shown(`${value.charAt(0).toUpperCase()}${value.slice(1)}`, room)
+  if (about === '') return shown(capitalized(value), room)
   return `${shown(about, Math.max(LEAST_NAME, room - value.length - 2))}${noun === '' ? '' : ','} ${value}`
 }
 

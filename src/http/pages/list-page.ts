@@ -4,6 +4,7 @@ import { type Field, fieldsOf, sentence } from '../../operations/fields.ts'
 import type { Operation } from '../../operations/operation.ts'
 import { cleanText } from '../../text/clean-text.ts'
 import { type Column, known } from '../../text/columns.ts'
+import { capitalized } from '../../text/format-number.ts'
 import { type Html, html } from '../../text/html.ts'
 import { type Cell, type Shown, textOfCell } from '../../text/shown.ts'
 import { tokenOfWriter } from '../access/forms.ts'
@@ -110,7 +111,7 @@ function inputOf(
 ): Html {
   const called = typeof meta['x-option'] === 'string' ? meta['x-option'] : name
   const value = query[called] ?? ''
-  const label = `${called.charAt(0).toUpperCase()}${called.slice(1)}`
+  const label = capitalized(called)
   if (choices !== undefined)
     return select(
       { name: called, label, of: [['', 'any'], ...choices.map((one) => [one, words[one] ?? one] as const)] },
