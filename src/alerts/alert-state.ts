@@ -44,8 +44,13 @@ const LEVELS: readonly unknown[] = ['ok', 'warning', 'critical'] satisfies Serie
 
 /** A list as `encodeState` makes it: without the last ones where there are none. */
 type StoredState = [
-  ...[level: SeriesState['level'], rule: string, since: number, transitions: number, sentAt: number],
-  ...[lastSent: SeriesState['lastSent'], pending: SeriesState['pending']],
+  level: SeriesState['level'],
+  rule: string,
+  since: number,
+  transitions: number,
+  sentAt: number,
+  lastSent: SeriesState['lastSent'],
+  pending: SeriesState['pending'],
   more?: true | SeriesState['cause'] | null,
   acknowledged?: AcknowledgedList | null,
   wasAtBoth?: unknown,
@@ -59,7 +64,7 @@ function listIn(stored: string): StoredState {
 }
 
 function isState(list: unknown[]): list is StoredState {
-  const [level, rule, ...[since, transitions, sentAt, lastSent, pending, more, acknowledged]] = list
+  const [level, rule, since, transitions, sentAt, lastSent, pending, more, acknowledged] = list
   return (
     LEVELS.includes(level) &&
     typeof rule === 'string' &&

@@ -89,8 +89,7 @@ export function limitIsFull(series: Series): string {
 
 /** The types of a series about single records, which have too many associations. */
 function ofRecords(series: Series) {
-  const isOfRecords = countsRecords(series) !== undefined || metricKind(series.metric)?.isOne
-  return isOfRecords ? pairOf(series) : undefined
+  return countsRecords(series) !== undefined || metricKind(series.metric)?.isOne ? pairOf(series) : undefined
 }
 
 /** Set where usage counts records, which has no limit of its own: full ones, or those near their limit. */

@@ -20,8 +20,8 @@ export async function openData(data: Data, lifecycle: Lifecycle): Promise<void> 
 }
 
 /**
- * Has the clock follow that of Redis, from the first answer on, for which this waits. While Redis is away it goes on by the
- * steady clock: no machine's wall clock is asked, so it may be set, or wrong, without harm.
+ * Sets the clock by Redis every second; resolves after the first answer. While Redis is away it goes on by the steady clock:
+ * no machine's wall clock is asked, so it may be set, or wrong, without harm.
  */
 async function followTime({ store, keys, clock }: Data, lifecycle: Lifecycle): Promise<void> {
   const ask = async () => {

@@ -1,8 +1,8 @@
 import { type SentinelConnectionOptions, SentinelConnector } from 'ioredis'
 
 /**
- * Asks the sentinels for the master, and follows a switch that they report. That of ioredis goes on listening for a switch while
- * it connects anew. One that is reported just then ends the connection for good, and drops the commands that wait for it.
+ * Asks the sentinels for the master, and follows a switch that they report. SentinelConnector of ioredis goes on listening
+ * while it connects anew. A switch reported just then ends the connection for good, and drops the commands that wait.
  */
 export class SteadySentinelConnector extends SentinelConnector {
   /** `options`: those of the connection, which ioredis hands on without their type. */

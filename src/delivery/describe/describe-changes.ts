@@ -97,7 +97,7 @@ const COUNTED: Record<ChangeName, (count: number) => string> = {
 const NONE = Object.fromEntries(Object.keys(COUNTED).map((name) => [name, 0])) as Record<ChangeName, number>
 
 /** `1 account must reconnect, 3 alerts opened, 12 accounts connected`, the worst first. */
-export function changesText({ counts }: Pick<FleetChanges, 'counts'>, none: string): string {
+function changesText({ counts }: Pick<FleetChanges, 'counts'>, none: string): string {
   const counted = (Object.keys(COUNTED) as ChangeName[])
     .filter((name) => counts[name] > 0)
     .map((name) => COUNTED[name](counts[name]))

@@ -22,7 +22,7 @@ export function subjectFor(message: Message, links: MailLinks): string {
 }
 
 /** An alert as the customer of its account reads it: without our rules and pages, and in their words. */
-export function forCustomer({ url: _, because: __, ...alert }: Alert, appName = 'the app'): Alert {
+function forCustomer({ url: _, because: __, ...alert }: Alert, appName = 'the app'): Alert {
   const isLimit = alert.kind === 'limit' || alert.kind === 'limit-changed'
   if (isLimit) return { ...alert, rule: '' }
   return { ...alert, message: customerSentence(alert, 'Your HubSpot account', cleanText(appName, 80)) }

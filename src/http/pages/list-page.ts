@@ -134,7 +134,7 @@ interface PartOfPage {
   without?: readonly string[] | undefined
 }
 
-export function htmlOf(caption: string, part: Shown, { isAll, forms, without }: PartOfPage = {}): Html {
+function htmlOf(caption: string, part: Shown, { isAll, forms, without }: PartOfPage = {}): Html {
   if (part === '') return html``
   if (typeof part === 'string') return isAll ? nothing(sentence(part)) : html`<p>${sentence(part)}</p>\n`
   if ('facts' in part) return factList(part.facts.filter(([, value]) => value !== ''))

@@ -39,7 +39,7 @@ export const LISTS: readonly ListPage[] = [
     toDo: ({ items }, token) =>
       items.map(
         ({ id }) =>
-          html`<form method="post" action="/silences/end">${formTokenField(token)}${hidden('id', id)}<button class="small">End now<span class="unseen"> ${id}</span></button></form>`,
+          html`<form method="post" action="/silences/end">${formTokenField(token)}${hidden('id', id)}<button class="small">End now<span class="visually-hidden"> ${id}</span></button></form>`,
       ),
   }),
   listPage({
@@ -55,8 +55,8 @@ export const LISTS: readonly ListPage[] = [
         ({
           receiver,
         }) => html`<form method="post" class="row">${formTokenField(token)}${hidden('name', receiver)}${hidden('receiver', receiver)}${hidden('since', '30d')}
-${toRetry.every((by) => !by.has(receiver)) ? undefined : html`<button class="small" formaction="/deliveries/replay">Retry now<span class="unseen"> what ${receiver} did not get</span></button>`}
-<button class="small" formaction="/deliveries/test">Send a test<span class="unseen"> to ${receiver}</span></button></form>`,
+${toRetry.every((by) => !by.has(receiver)) ? undefined : html`<button class="small" formaction="/deliveries/replay">Retry now<span class="visually-hidden"> what ${receiver} did not get</span></button>`}
+<button class="small" formaction="/deliveries/test">Send a test<span class="visually-hidden"> to ${receiver}</span></button></form>`,
       ),
   }),
 ]

@@ -81,10 +81,10 @@ export async function showOperatorPage(
   const signOut = html`<form method="post" action="/sign-out">${formTokenField(request.formToken)}<button class="small">Sign out</button></form>`
   const note = doneNote(request)
   if (note !== undefined) reply.header('set-cookie', NOTE_SHOWN)
-  const body = html`<a class="unseen" href="#content">Skip to the content</a>
+  const body = html`<a class="visually-hidden" href="#content">Skip to the content</a>
 <header><a href="/">${mark()}<b>Plimsoll</b></a>
 <nav aria-label="Main">${links}</nav>
-${request.caller === '' ? undefined : html`<span class="who"><span class="unseen">Signed in as </span>${personText(request.caller)}</span>`}${request.signedIn ? signOut : undefined}</header>
+${request.caller === '' ? undefined : html`<span class="who"><span class="visually-hidden">Signed in as </span>${personText(request.caller)}</span>`}${request.signedIn ? signOut : undefined}</header>
 ${line}
 <main id="content" tabindex="-1">
 ${note}${page.head ?? html`<h1>${page.title}</h1>`}

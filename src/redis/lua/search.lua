@@ -8,16 +8,16 @@
 -- ARGV: what is wanted (JSON):
 --   part: 'scores' (those that a sorted set has, in its order) or 'ids' (those that it has not, by hubId; without `set`: all)
 --   set: which; reverse: the other way round
---   after: { id, key } that came last; bound: { id, key } that nothing wanted comes after
+--   after: { id, key } that came last
 --   states, anyState: in these states; staleBefore: read before that; alert: one is open, 'any' or of that level
 --   overdue: { kind, since }: due since then or longer
 --   without: these hubIds are left out
---   among: only these hubIds. each: they are few, and looked up one by one, in no order and without `after`, `bound` and `limit`
+--   among: only these hubIds. each: they are few, and looked up one by one, in no order and without `after` and `limit`
 --   limit, most
 -- Returns { { hubId, key, ... }, hubId and key to go on from ('' = the end is reached) }.
 local AT = string.match(KEYS[1], '^(.*}):')
 local ask = cjson.decode(ARGV[1])
-local reverse, after, bound = ask.reverse, ask.after, ask.bound
+local reverse, after = ask.reverse, ask.after
 local found = {}
 
 local function asSet(ids)
@@ -85,7 +85,7 @@ local function idsInOrder()
   local numbers, written, horizon = {}, {}, nil
   local command = reverse and 'ZREVRANGEBYSCORE' or 'ZRANGEBYSCORE'
   local first = after and '(' .. after.id or (reverse and '+inf' or '-inf')
-  local last = bound and bound.id or (reverse and '-inf' or '+inf')
+  local last = reverse and '-inf' or '+inf'
   for _, state in ipairs(ask.states) do
     local some = redis.call(command, AT .. ':accounts:' .. state, first, last, 'LIMIT', 0, ask.most)
     for _, id in ipairs(some) do
@@ -123,7 +123,6 @@ local function walkScores()
     local some = redis.call(reverse and 'ZREVRANGE' or 'ZRANGE', set, index, index + atOnce - 1, 'WITHSCORES')
     for n = 1, #some, 2 do
       local id, key = some[n], tonumber(some[n + 1])
-      if bound and not comesBefore(key, id, bound.key, bound.id) then return '', '' end
       if not after or comesBefore(after.key, after.id, key, id) then
         looked = looked + 1
         if matches(id) and (ask.anyState or isOfState(id)) and not add(id, some[n + 1]) then return '', '' end

@@ -104,7 +104,7 @@ test('the reconnect link is copied by keyboard', async () => {
 })
 
 /** Cells of which a part can't be read; what only a screen reader reads is no part. */
-const CUT = `[...document.querySelectorAll('td, td :not(.unseen)')]
+const CUT = `[...document.querySelectorAll('td, td :not(.visually-hidden)')]
   .filter((one) => one.scrollWidth > one.clientWidth + 1 && getComputedStyle(one).overflowX !== 'visible')
   .map((one) => one.textContent)`
 /** What is touched on its own, and is smaller than a fingertip. */

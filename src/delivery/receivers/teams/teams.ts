@@ -67,7 +67,7 @@ function readTeams(answer: PostAnswer): AttemptOutcome {
 }
 
 /** One adaptive card. Without `fallbackText` its notice would be empty. */
-export function teamsBody(message: Message, { home, links = {} }: BodyContext, texts: TemplateTexts = {}): string {
+function teamsBody(message: Message, { home, links = {} }: BodyContext, texts: TemplateTexts = {}): string {
   const outline = outlineOf(message, links)
   const subject = withoutMarkup(texts.title ?? outline.subject)
   const title = text(subject, { weight: 'Bolder', size: 'Medium' })

@@ -79,13 +79,13 @@ async function formPage(
   const body = html`${!isRefused ? undefined : html`<p class="verdict critical">Not silenced yet: correct the fields with a message.</p>`}
 <form method="post" action="/silences/new" class="form" data-check>
 ${formTokenField(request.formToken)}
-<button name="do" value="check" class="unseen" tabindex="-1" aria-hidden="true" formnovalidate>Check</button>
+<button name="do" value="check" class="visually-hidden" tabindex="-1" aria-hidden="true" formnovalidate>Check</button>
 <fieldset>
 <legend>Which alerts</legend>
 ${(form.rows.length === 0 ? [EMPTY] : form.rows).map(
   (row, n) => html`<div class="search">${select({ name: 'name', label: 'Field', of: FIELDS }, row.name)}
 <label>Value <input name="value" value="${row.value}" maxlength="200" autocomplete="off" list="values-${row.name}"${invalid(`matchers.${n}`, faults)}></label>
-<button name="do" value="remove-${n}" class="second" formnovalidate>Remove<span class="unseen"> row ${n + 1}</span></button></div>
+<button name="do" value="remove-${n}" class="second" formnovalidate>Remove<span class="visually-hidden"> row ${n + 1}</span></button></div>
 ${faultText(`matchers.${n}`, faults)}`,
 )}
 ${faultText('matchers', faults)}
@@ -98,7 +98,7 @@ ${Object.entries(await choicesOf(deps)).map(([name, values]) => html`<datalist i
 <div class="row">
 ${Object.entries(SILENCE_LENGTHS).map(([length, words]) => lengthChoice(length, words, form.for))}
 <span class="row">${lengthChoice(OWN_END, `until (${zone})`, form.for)}
-<label><span class="unseen">Until, ${zone}</span><input type="datetime-local" name="endsAt" value="${form.endsAt}"${invalid('endsAt', faults, endsAt)}></label></span>
+<label><span class="visually-hidden">Until, ${zone}</span><input type="datetime-local" name="endsAt" value="${form.endsAt}"${invalid('endsAt', faults, endsAt)}></label></span>
 </div>
 ${faultText('endsAt', faults, endsAt)}
 <details${form.startsAt === '' && startsAt === undefined ? undefined : html` open`}><summary>Start later</summary>

@@ -72,7 +72,7 @@ interface FleetPage {
 function fleetPage({ status, verdict, upcoming, newest }: FleetPage): Html {
   const now = Date.parse(status.at)
   return html`<div data-live="verdict">${needsAction(verdict.troubles.filter((trouble) => trouble !== outageOf(verdict)))}</div>
-<form action="/accounts" class="search" role="search"><label><span class="unseen">Account</span><input name="q" size="26" placeholder="domain or number" autocomplete="off"></label><button>Search</button> <a href="/accounts">All accounts</a> <a href="/alerts">All alerts</a></form>
+<form action="/accounts" class="search" role="search"><label><span class="visually-hidden">Account</span><input name="q" size="26" placeholder="domain or number" autocomplete="off"></label><button>Search</button> <a href="/accounts">All accounts</a> <a href="/alerts">All alerts</a></form>
 <div data-live="fleet">
 <h2>At or near a limit <a href="/upcoming">More</a></h2>
 ${upcomingPart(upcoming, status.alerts.worst)}

@@ -32,7 +32,7 @@ function lineOf(account: AccountAlertsShape, now: number, { mayWrite, reconnect 
   const link =
     mayWrite && hubId !== null && alerts.some(wantsReconnect) ? copiedLink(hubId, reconnect(hubId), name) : undefined
   return html`<li id="account-${hubId ?? 0}" class="${account.critical + account.warning === 0 ? 'handled' : worst.level}">
-${mayWrite ? html`<label><input type="checkbox" name="account" value="${hubId ?? 0}"><span class="unseen">All alerts of ${name}</span></label>${alerts.map((alert) => html`<input type="hidden" name="shown" value="${asSeen(alert)}">`)}` : undefined}
+${mayWrite ? html`<label><input type="checkbox" name="account" value="${hubId ?? 0}"><span class="visually-hidden">All alerts of ${name}</span></label>${alerts.map((alert) => html`<input type="hidden" name="shown" value="${asSeen(alert)}">`)}` : undefined}
 ${nameLink(account)}
 <details><summary><span>${alertCountsText({ ...account, handled: 0 }) || countOf(account.handled, 'alert')}</span> <span class="soft" title="${worstText(worst)}">${worstText(worst)}${quietText(alerts, more)}</span> ${when(worst.since, now)}</summary>
 ${alertTable(alerts, now, { mayWrite, choose: mayWrite })}
@@ -43,7 +43,7 @@ ${alertTable(alerts, now, { mayWrite, choose: mayWrite })}
 
 function copiedLink(hubId: number, url: string, name: string): Html {
   const id = `reconnect-${hubId}`
-  return html`<span class="row"><a id="${id}" href="${url}">Reconnect link<span class="unseen"> of ${name}</span></a><button type="button" class="small" data-copy="${id}">Copy<span class="unseen"> reconnect link of ${name}</span></button></span>`
+  return html`<span class="row"><a id="${id}" href="${url}">Reconnect link<span class="visually-hidden"> of ${name}</span></a><button type="button" class="small" data-copy="${id}">Copy<span class="visually-hidden"> reconnect link of ${name}</span></button></span>`
 }
 
 /** An alert as the reader of a page sees it: its account, its id, its level. */
@@ -99,10 +99,10 @@ export function alertTable(
 }
 
 function choiceOf(alert: OpenAlert): Html {
-  return html`<label><input type="checkbox" name="alert" value="${asSeen(alert)}"><span class="unseen">${alertTitle(alert)}</span></label>`
+  return html`<label><input type="checkbox" name="alert" value="${asSeen(alert)}"><span class="visually-hidden">${alertTitle(alert)}</span></label>`
 }
 
-export function alertFullness({ usage, limit, percent, level }: OpenAlert): Html {
+function alertFullness({ usage, limit, percent, level }: OpenAlert): Html {
   if (usage === undefined) return NONE
   return fullness({ usage, limit: limit ?? null, percent: percent ?? null }, level)
 }
@@ -121,7 +121,7 @@ export function acknowledgedText({ acknowledged }: OpenAlert, now: number): Html
 
 /** For a reader who may; the hidden text tells one alert's links from another's where the row can't be seen. */
 export function alertActions(alert: OpenAlert): Html {
-  const which = html`<span class="unseen"> ${alertTitle(alert)} of ${alert.hubId === null ? 'all accounts' : String(alert.hubId)}</span>`
+  const which = html`<span class="visually-hidden"> ${alertTitle(alert)} of ${alert.hubId === null ? 'all accounts' : String(alert.hubId)}</span>`
   const acknowledge = html`<a href="${alertPath(alert)}#acknowledge">Acknowledge${which}</a>`
   const silence = html`<a href="${newSilencePath(matchersFor(alert))}">Silence${which}</a>`
   return html`<span class="row">${alert.acknowledged === undefined ? acknowledge : undefined}${alert.silencedBy === undefined ? silence : undefined}</span>`
