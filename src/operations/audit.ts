@@ -15,8 +15,7 @@ export const listAudit = operation({
   path: '/audit',
   scope: 'audit',
   summary: 'list who did what, over the pages, the API and the command line; newest first, of the last 90 days',
-  description:
-    'The newest 500,000 entries of the last 90 days. Sign-ins, and what programs repeat, are in it once a day.',
+  description: 'The newest 500,000 entries of 90 days. Sign-ins, and what programs repeat, are in it once a day.',
   input: z.strictObject({
     since: momentField('from when on').prefault('90d'),
     who: textField('only what was done by a name with this in it', { most: 100 }).optional(),
