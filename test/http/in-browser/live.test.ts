@@ -40,7 +40,7 @@ test('what a page shows is kept up to date, without a load, a lost focus or a lo
   await visit('/')
   await poll(990_003, readings(clock.now(), 990), { overall: openState('critical', 'full', clock.now()) })
   await page.clock.runFor(11_000)
-  await page.waitForSelector('[role=status] >> text=3 critical alerts')
+  await page.waitForSelector('[role=status] >> text=3 critical, 1 with a warning')
   expect(faults).toEqual([])
 
   await page.route('**/', (route) => route.abort())
