@@ -1,7 +1,8 @@
 import type { Account } from '../src/accounts/account.ts'
-import { installerOf } from '../src/accounts/contact.ts'
+import { addresseeFor } from '../src/accounts/contact.ts'
 import type { Alert } from '../src/alerts/alert.ts'
-import { currentAcknowledgement, readableState, TOKEN_FIELD, transitionOf } from '../src/alerts/alert-state.ts'
+import { currentAcknowledgement, readableState, TOKEN_FIELD } from '../src/alerts/alert-state.ts'
+import { repeatedAlert } from '../src/alerts/open-alerts.ts'
 import { receiversOf } from '../src/alerts/route.ts'
 import { type Circumstances, readCircumstances } from '../src/alerts/sending/hold.ts'
 import { silenceOf } from '../src/alerts/silence.ts'
@@ -67,13 +68,12 @@ async function readDueMail(
   now: number,
 ): Promise<DueMail | undefined> {
   const { hubId, hubDomain, refusedSince, contact } = account
-  if ((contact ?? installerOf(account)) === undefined || refusedSince === null) return undefined
+  if (addresseeFor(account, true).is === 'none' || refusedSince === null) return undefined
   const stored = await unlessOfOtherType(store.hget(keys.account(hubId).alerts, TOKEN_FIELD), null)
   const state = stored === null ? undefined : readableState(stored)
   if (state?.level !== 'critical' || currentAcknowledgement(state, now) !== undefined) return undefined
-  const sent = { level: state.level, reason: 'repeat' as const, at: now, url: '' }
-  const named = { hubId, hubDomain }
-  const alert = { ...transitionOf(named, TOKEN_FIELD, state, sent), account: named }
+  const open = { hubId, hubDomain, field: TOKEN_FIELD, state: { ...state, level: state.level } }
+  const alert = repeatedAlert(open, now)
   if (silenceOf(silences, alert, now) !== undefined) return undefined
   const receivers = receiversOf(sending.routes, alert, contact !== null)
   const isSentAlert = receivers.some((receiver) => sending.group.contacts?.includes(receiver))

@@ -61,6 +61,9 @@ export interface Account {
   unreadable: string[]
 }
 
+/** The part of an account that decides who is written to. */
+export type Addressed = Pick<Account, 'state' | 'contact' | 'user'> & Record<'pollBlocked' | 'pollFailure', unknown>
+
 /** Origins of an uninstall; `evidence` is a refresh token that has been refused for as long as the config sets. */
 export type UninstallBy = 'cli' | 'api' | 'evidence'
 

@@ -248,7 +248,7 @@ export interface NewTransition {
   reason: AlertReason
   /** ms */
   at: number
-  url: string
+  url?: string
 }
 
 /** The transition that left an alert in this state, without its number. */
@@ -269,7 +269,7 @@ export function transitionOf(
     ...defined({ cause: state.cause, account }),
     measuredAt: new Date(at).toISOString(),
     since: new Date(state.since).toISOString(),
-    url,
+    ...defined({ url }),
   }
 }
 

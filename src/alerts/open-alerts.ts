@@ -8,7 +8,7 @@ import { NO_ACCOUNT } from '../redis/steps.ts'
 import { defined } from '../runtime/defined.ts'
 import { isoOf } from '../text/format-time.ts'
 import { type AlertKind, type AlertLevel, byConsequence, type Ranked } from './alert.ts'
-import { type Acknowledged, alertId, kindOf, readableState, type SeriesState } from './alert-state.ts'
+import { type Acknowledged, alertId, kindOf, readableState, type SeriesState, transitionOf } from './alert-state.ts'
 import { sentBucket } from './evaluation/judge-bucket.ts'
 import type { Silenceable } from './silence.ts'
 
@@ -163,6 +163,13 @@ export async function openStatesOf(store: Store, keys: Keys, hubId: number): Pro
       },
     }
   })
+}
+
+/** The alert of an account in a message that repeats it to the customer: without a page. */
+export function repeatedAlert(open: Pick<OpenState, 'hubId' | 'hubDomain' | 'field' | 'state'>, at: number) {
+  const { hubId, hubDomain, field, state } = open
+  const account = { hubId, hubDomain }
+  return { ...transitionOf(account, field, state, { level: state.level, reason: 'repeat', at }), account }
 }
 
 /** The alert as silences match it. */

@@ -1,13 +1,12 @@
 import type { SweepKind } from '../../jobs/queues.ts'
-import type { Account } from '../accounts/account.ts'
 import { connectWithRefreshToken } from '../accounts/connect-account.ts'
-import { changeContact, installerOf } from '../accounts/contact.ts'
+import { addresseeFor, changeContact } from '../accounts/contact.ts'
 import { importRows } from '../accounts/import-accounts.ts'
 import { reconnectLink } from '../accounts/install.ts'
 import { readForExport } from '../accounts/registry.ts'
 import { beginUninstall } from '../accounts/uninstall.ts'
-import { transitionOf } from '../alerts/alert-state.ts'
-import { openStatesOf } from '../alerts/open-alerts.ts'
+import { openStatesOf, repeatedAlert } from '../alerts/open-alerts.ts'
+import { readCircumstances } from '../alerts/sending/hold.ts'
 import { wantsReconnect } from '../delivery/describe/mail-links.ts'
 import { planReconnectMail } from '../delivery/reconnect-mail.ts'
 import type { Actions } from '../operations/actions.ts'
@@ -20,21 +19,22 @@ import { customerMails } from './settings.ts'
 
 /** Actions on accounts. Tokens that are stored wait for Redis; all else is done on the connection that gives up. */
 export function actionsOnAccounts({ accessTokens, jobs }: Acting, services: Services, failFast: Services) {
-  const { store, keys, audit, vault, config, clock, log, registry } = failFast
+  const { store, keys, audit, vault, config, clock, log, registry, sending, silences } = failFast
   // An account is read on the connection that waits, as its job does.
   const noting = { registry: services.registry, audit }
   const mails = customerMails(config)
-  const whyNoReconnectMail: Actions['whyNoReconnectMail'] = (account) => {
-    if ('none' in mails) return mails.none
-    return addressOf(account) === undefined ? 'the account has no contact' : undefined
+  const reconnectMailTo: Actions['reconnectMailTo'] = (account) => {
+    if ('none' in mails) return { why: mails.none }
+    const addressee = addresseeFor(account, true)
+    return addressee.is === 'found' ? { to: addressee.address, ...mails } : addressee
   }
   return {
     /** The daemon's job does the rest. */
     async uninstall(hubId, reason, who) {
       const begun = await beginUninstall(failFast, hubId, { by: who.via === 'command' ? 'cli' : 'api', reason })
       if (begun === 'begun') {
-        await wakeNow(failFast, 'uninstall', 'alerts')
         await audit.note({ action: 'account.uninstalled', who, hubId, detail: reason })
+        await wakeNow(failFast, 'uninstall', 'alerts')
       }
       return begun
     },
@@ -105,40 +105,32 @@ export function actionsOnAccounts({ accessTokens, jobs }: Acting, services: Serv
       const noted = audit.noteFirstOfDay({ action: 'reconnect-link.made', who, hubId })
       return { ...reconnectLink(vault, config.http.publicUrl, hubId, clock.now()), noted }
     },
-    whyNoReconnectMail,
+    reconnectMailTo,
     async mailReconnectLink(hubId, who) {
       const account = await registry.get(hubId)
       if (account === undefined) return { is: 'unknown' }
-      const to = addressOf(account)
-      const why = whyNoReconnectMail(account)
-      if (to === undefined || 'none' in mails) return { is: 'refused', why: why ?? '' }
       const now = clock.now()
-      const named = { hubId, hubDomain: account.hubDomain }
+      const refused = (why: string) => ({ is: 'refused', why }) as const
+      const mail = reconnectMailTo(account)
+      if ('why' in mail) return refused(mail.why)
+      const { fleet } = await readCircumstances({ ...sending, store, silences }, now)
+      if (fleet[0] !== undefined)
+        return refused(`no customer is written to while an alert about all accounts is open (${fleet[0]})`)
       const open = await openStatesOf(store, keys, hubId)
-      const alert = open
-        .map(({ field, state }) =>
-          transitionOf(named, field, state, { level: state.level, reason: 'repeat', at: now, url: '' }),
-        )
-        .find(wantsReconnect)
-      if (alert === undefined) return { is: 'refused', why: 'no open alert asks for a new connection' }
-      const how = { receiver: mails.receiver, everyMs: BETWEEN_MAILS_MS }
-      const delivery = await planReconnectMail({ store, keys }, { ...alert, account: named }, how, now)
-      if (delivery === undefined)
-        return { is: 'refused', why: 'the mail before is younger than a minute, or not delivered yet' }
-      await wakeNow(failFast, 'alerts')
+      const alert = open.map((one) => repeatedAlert(one, now)).find(wantsReconnect)
+      if (alert === undefined) return refused('no open alert asks for a new connection')
+      const how = { receiver: mail.receiver, everyMs: BETWEEN_MAILS_MS }
+      const delivery = await planReconnectMail(failFast, alert, how, now)
+      if (delivery === undefined) return refused('the mail before is younger than a minute, or not delivered yet')
       await audit.note({ action: 'reconnect-link.mailed', who, hubId }, { delivery })
-      return { is: 'planned', to }
+      await wakeNow(failFast, 'alerts')
+      return { is: 'planned', to: mail.to }
     },
   } satisfies Partial<Actions>
 }
 
 /** A second click must not write to a customer twice. */
 const BETWEEN_MAILS_MS = 60_000
-
-/** The contact, or else who installed the app. */
-function addressOf({ contact, user }: Pick<Account, 'contact' | 'user'>): string | undefined {
-  return contact ?? installerOf({ user })
-}
 
 /** After an account was connected: its first poll need not wait for the clock. */
 export function connected(services: Pick<Services, 'queues' | 'clock'>): Promise<void> {

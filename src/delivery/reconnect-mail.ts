@@ -12,7 +12,7 @@ const REMEMBERED_MS = 14 * 86_400_000
  */
 export async function planReconnectMail(
   { store, keys }: { store: Store; keys: Keys },
-  { url: _, ...alert }: Alert & { account: object },
+  alert: Alert & { account: object },
   { receiver, everyMs }: { receiver: string; everyMs: number },
   now: number,
 ): Promise<string | undefined> {

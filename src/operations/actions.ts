@@ -1,4 +1,4 @@
-import type { Account } from '../accounts/account.ts'
+import type { Account, Addressed } from '../accounts/account.ts'
 import type { ReadLine } from '../accounts/account-rows.ts'
 import type { ConnectedByToken } from '../accounts/connect-account.ts'
 import type { ImportOptions, ImportSummary } from '../accounts/import-accounts.ts'
@@ -40,8 +40,8 @@ export interface Actions {
   replay(wanted: Replay, who: Who): Promise<Replayed>
   /** The signed address that connects this account and no other. */
   reconnectLink(hubId: number, who: Who): { url: string; expiresAt: number; noted: Promise<void> }
-  /** Why the link can't be mailed to the customer of an account; undefined where it can. */
-  whyNoReconnectMail(account: Pick<Account, 'contact' | 'user'>): string | undefined
+  /** Address and receiver of a mail with the link to the customer of an account; else why it can't be mailed. */
+  reconnectMailTo(account: Addressed): { to: string; receiver: string } | { why: string }
   /** Mails the link to the customer; `to`: their address. */
   mailReconnectLink(
     hubId: number,

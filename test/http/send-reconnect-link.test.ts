@@ -1,5 +1,8 @@
 import { expect, test } from 'vitest'
-import { alertId } from '../../src/alerts/alert-state.ts'
+import { addresseeFor } from '../../src/accounts/contact.ts'
+import { alertId, encodeState } from '../../src/alerts/alert-state.ts'
+import { NO_ACCOUNT } from '../../src/redis/steps.ts'
+import { commitPoll } from '../support/committed-poll.ts'
 import { redisOfFile } from '../support/of-file.ts'
 import { BEARER, openServer, openState, readings } from './open-server.ts'
 
@@ -12,15 +15,37 @@ const FOR_CUSTOMERS = {
 }
 const SEND = 'Send the link to the customer'
 
-/** An account whose customer must reconnect. */
-async function lostAccount(settings: object = FOR_CUSTOMERS, user = 'ada@acme.example.com') {
+const PATH = '/api/v1/accounts/4/reconnect-link/mail'
+
+/** An account whose customer must reconnect, before anybody is asked to. */
+async function openLostAccount(settings: object = FOR_CUSTOMERS, user = 'ada@acme.example.com') {
   const server = await openServer(redis, { settings })
-  const { connectAccount, poll, clock } = server
+  const { connectAccount, poll, clock, steps, keys } = server
   await connectAccount({ hubId: 4, hubDomain: 'acme.example.com', user })
   const since = clock.now()
   await poll(4, readings(since, 10), { token: openState('critical', 'token', since) })
-  const { status, json } = await server.ask('POST', '/api/v1/accounts/4/reconnect-link/mail', BEARER)
-  return { ...server, answer: { status, json }, alertPath: `/alerts/${alertId(4, 'token', since)}?account=4` }
+  const setState = async (from: 'active' | 'reauthorize', to: 'active' | 'reauthorize') => {
+    await steps.zrem(keys.state[from], 4)
+    await steps.zadd(keys.state[to], 4, 4)
+    await steps.hset(keys.own(4), 'state', to)
+  }
+  await setState('active', 'reauthorize')
+  const mail = () => server.ask('POST', PATH, BEARER)
+  return { ...server, setState, mail, alertPath: `/alerts/${alertId(4, 'token', since)}?account=4` }
+}
+
+/** The same, once the link was mailed or refused. */
+async function lostAccount(...given: Parameters<typeof openLostAccount>) {
+  const server = await openLostAccount(...given)
+  const { status, json } = await server.mail()
+  return { ...server, answer: { status, json } }
+}
+
+/** Receivers of the deliveries that are due, and actions in the audit. */
+async function outcomeOf({ deps, clock, get }: Awaited<ReturnType<typeof openLostAccount>>) {
+  const { ids } = await deps.deliveries.claim(clock.now(), 10)
+  const { json } = await get('/api/v1/audit')
+  return { due: ids.length, noted: json.items.map(({ action }: { action: string }) => action) }
 }
 
 test('the link is mailed to the customer through the deliveries of all messages, and it is in the audit', async () => {
@@ -72,9 +97,58 @@ test.each([
   expect(text).toMatch(why)
 })
 
+test('while an alert about all accounts is open, no customer is written to; once it is over, the link is mailed', async () => {
+  const server = await openLostAccount()
+  const { fleetAlerts, mail, clock, steps, keys } = server
+  await fleetAlerts({ 'token-endpoint': openState('critical', 'fleet', clock.now()) })
+  expect(await mail()).toMatchObject({
+    status: 409,
+    json: {
+      detail:
+        'No link was mailed to the customer of account 4: no customer is written to while an alert about all accounts is open (token-endpoint).',
+    },
+  })
+  expect(await outcomeOf(server)).toEqual({ due: 0, noted: [] })
+  await steps.del(keys.account(NO_ACCOUNT).alerts)
+  expect((await mail()).status).toBe(200)
+})
+
+test('a mail that would be dropped when it is sent is refused, and the page says so in place of the button', async () => {
+  const server = await openLostAccount()
+  const { setState, mail, get, alertPath } = server
+  await setState('reauthorize', 'active')
+  const why = 'neither its tokens nor its polls need a new connection now'
+  expect(await mail()).toMatchObject({ status: 409, json: { detail: expect.stringContaining(why) } })
+  expect(await outcomeOf(server)).toEqual({ due: 0, noted: [] })
+  const { text } = await get(alertPath)
+  expect(text).not.toContain(SEND)
+  expect(text).toContain(why)
+})
+
+test('an account whose access token is refused in polls, whatever is refreshed, has a mail that arrives', async () => {
+  const { connectAccount, ask, clock, steps, keys, deps } = await openServer(redis, { settings: FOR_CUSTOMERS })
+  await connectAccount({ hubId: 4, hubDomain: 'acme.example.com', user: 'ada@acme.example.com' })
+  const now = clock.now()
+  const alert = encodeState({ ...openState('warning', 'poll', now), cause: 'unauthorized' })
+  await commitPoll(steps, keys, 4, now, () => ({
+    watch: { failing: { count: 9, reason: '401', at: now, since: now } },
+    more: { alerts: { changes: [['poll', '', alert]], entries: [] } },
+  }))
+  expect((await ask('POST', PATH, BEARER)).status).toBe(200)
+  expect(addresseeFor(await deps.registry.get(4), true)).toEqual({ is: 'found', address: 'ada@acme.example.com' })
+})
+
+test('a mail that is on its way is in the audit, even if no worker could be woken', async () => {
+  const server = await openLostAccount()
+  server.queues.wake = () => Promise.reject(new Error('no connection'))
+  expect((await server.mail()).status).toBe(500)
+  expect(await outcomeOf(server)).toEqual({ due: 1, noted: ['reconnect-link.mailed'] })
+})
+
 test('it is refused where no alert asks for a new connection', async () => {
-  const { ask, connectAccount } = await openServer(redis, { settings: FOR_CUSTOMERS })
+  const { ask, connectAccount, steps, keys } = await openServer(redis, { settings: FOR_CUSTOMERS })
   await connectAccount({ hubId: 5, user: 'ada@acme.example.com' })
+  await steps.hset(keys.own(5), 'state', 'reauthorize')
   const path = (hubId: number) => `/api/v1/accounts/${hubId}/reconnect-link/mail`
   expect((await ask('POST', path(5), BEARER)).json).toMatchObject({ detail: expect.stringContaining('no open alert') })
   expect((await ask('POST', path(6), BEARER)).status).toBe(404)

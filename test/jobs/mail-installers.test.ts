@@ -127,11 +127,19 @@ describe('an account that must reconnect', () => {
 })
 
 test('the mail goes to the contact, else to who installed the app, as long as the account must reconnect', () => {
-  const lost = { state: 'reauthorize', contact: null, user: 'ada@example.com', pollBlocked: null } as const
+  const lost = {
+    state: 'reauthorize',
+    contact: null,
+    user: 'ada@example.com',
+    pollBlocked: null,
+    pollFailure: null,
+  } as const
   expect(addresseeFor(lost, true)).toEqual({ is: 'found', address: 'ada@example.com' })
   expect(addresseeFor({ ...lost, contact: 'c@example.com' }, true)).toEqual({ is: 'found', address: 'c@example.com' })
   expect(addresseeFor(lost, false)).toMatchObject({ is: 'none' })
   expect(addresseeFor({ ...lost, state: 'active' }, true)).toMatchObject({ is: 'none' })
+  const pollFailure = { count: 9, reason: '401', at: 0, since: 0 }
+  expect(addresseeFor({ ...lost, state: 'active', pollFailure }, true)).toMatchObject({ is: 'found' })
   const pollBlocked = { what: 'all' as const, since: 0, scopes: [] }
   expect(addresseeFor({ ...lost, state: 'active', pollBlocked }, true)).toMatchObject({ is: 'found' })
   expect(addresseeFor({ ...lost, user: 'Ada' }, true)).toMatchObject({ is: 'none' })
