@@ -63,8 +63,8 @@ export interface JobDeps
   events: EventStore
   /** Names of those that want to know what happens to accounts, and of acknowledgements. */
   eventReceivers: { accounts: readonly string[]; acknowledgements: readonly string[] }
-  /** By which receiver's server customers are asked to connect again; undefined: they are not. */
-  installerMails: { receiver: string } | undefined
+  /** By which receiver customers are asked to connect again; undefined: they are not. */
+  installerMails: string | undefined
   announceDelivery: DeliveryAnnouncer
   announceFleet: FleetAnnouncer
   coverage: CoverageStore

@@ -31,8 +31,8 @@ const PAGE = 500
  * is handled by an operator is left to them, and while all accounts have a trouble in common nothing is asked of customers.
  */
 export async function mailInstallers(deps: InstallersWork): Promise<undefined> {
-  const { installerMails, registry, sending, clock } = deps
-  if (installerMails === undefined) return
+  const { installerMails: receiver, registry, sending, clock } = deps
+  if (receiver === undefined) return
   const now = clock.now()
   const lost = await lostAccounts(deps)
   if (lost.length === 0) return
@@ -44,7 +44,7 @@ export async function mailInstallers(deps: InstallersWork): Promise<undefined> {
   for (const account of lost) {
     const asked = await readDueMail(deps, account, circumstances, now)
     const everyMs = asked && reconnectMailEvery(asked, all)
-    if (asked !== undefined && everyMs !== undefined) await mail(deps, asked, { ...installerMails, everyMs }, now)
+    if (asked !== undefined && everyMs !== undefined) await mail(deps, asked, { receiver, everyMs }, now)
   }
 }
 

@@ -68,7 +68,7 @@ function* adviseLimits({ limits, thresholds }: Config): Iterable<Advice> {
   }
 }
 
-function* adviseRoutes({ routes, receivers, tokens }: Config): Iterable<Advice> {
+function* adviseRoutes({ routes, receivers, tokens, http }: Config): Iterable<Advice> {
   // A route to contacts alone leaves the alerts of all other accounts to the routes below it.
   const isPartial = (name: string) => receivers[name]?.type === 'email' && receivers[name].to === 'account'
   const catchAll = routes.findIndex(({ match, to }) => Object.keys(match).length === 0 && !to.every(isPartial))
@@ -79,6 +79,10 @@ function* adviseRoutes({ routes, receivers, tokens }: Config): Iterable<Advice> 
   for (const index of routes.keys()) {
     const message = `can never match: routes[${catchAll}] matches everything`
     if (catchAll !== -1 && index > catchAll) yield { path: ['routes', index], message }
+  }
+  if (http.brand.name === undefined && (tokens.mailInstaller || Object.keys(receivers).some(isPartial))) {
+    const message = 'not set: no mail is sent to customers, who must know who writes to them'
+    yield { path: ['http', 'brand', 'name'], message }
   }
   const used = new Set(routes.flatMap(({ to }) => to))
   for (const [name, settings] of Object.entries(receivers)) {

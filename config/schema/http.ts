@@ -90,7 +90,7 @@ export const http = related(
     timeZone: timeZone().exactOptional().describe("Time zone of pages, mails and commands. Default: the machine's."),
     brand: z
       .strictObject({
-        name: plainText().exactOptional().describe('Name of the app for customers. Default: the host of publicUrl.'),
+        name: plainText().exactOptional().describe('Name of the app for customers; without it they get no mail.'),
         logo: plainText().exactOptional().describe('A file with a picture: PNG, JPEG, WebP or SVG, 256 kB at most.'),
         color: hexColor().exactOptional().describe('Color of the edge of the page.'),
       })

@@ -15,16 +15,16 @@ import { countOf, formatCount } from '../text/format-number.ts'
 import { VaultError } from '../tokens/vault.ts'
 import { type Acting, pollNow, refreshNow } from './account-jobs.ts'
 import type { Services } from './services.ts'
-import { customerMails } from './settings.ts'
+import { reconnectReceiver } from './settings.ts'
 
 /** Actions on accounts. Tokens that are stored wait for Redis; all else is done on the connection that gives up. */
 export function actionsOnAccounts({ accessTokens, jobs }: Acting, services: Services, failFast: Services) {
   const { store, keys, audit, vault, config, clock, log, registry, sending, silences } = failFast
   // An account is read on the connection that waits, as its job does.
   const noting = { registry: services.registry, audit }
-  const mails = customerMails(config)
+  const mails = reconnectReceiver(config)
   const reconnectMailTo: Actions['reconnectMailTo'] = (account) => {
-    if ('none' in mails) return { why: mails.none }
+    if ('why' in mails) return mails
     const addressee = addresseeFor(account, true)
     return addressee.is === 'found' ? { to: addressee.address, ...mails } : addressee
   }

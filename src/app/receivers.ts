@@ -10,6 +10,7 @@ import type { BodyContext, MessageKind, ShownReceiver } from '../delivery/receiv
 import { alertPath, matchersFor, newSilencePath } from '../http/pages/parts/alert-links.ts'
 import { NO_ACCOUNT } from '../redis/steps.ts'
 import type { Clock } from '../runtime/clock.ts'
+import { defined } from '../runtime/defined.ts'
 import type { Vault } from '../tokens/vault.ts'
 
 /** The caller closes them. */
@@ -71,7 +72,7 @@ export function mailLinks(
     site: sitePages(provider.installUrl),
     rule: (name) => placeOf(name, thresholds),
     changes: `${publicUrl}/changes`,
-    appName: config.http.brand.name ?? new URL(publicUrl).host,
+    ...defined({ appName: http.brand.name }),
   }
 }
 

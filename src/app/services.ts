@@ -30,8 +30,9 @@ import {
   coverageSettings,
   digestSchedules,
   historyKeep,
-  installerMails,
+  noAddressee,
   pageOf,
+  reconnectReceiver,
   routingSettings,
   sampleSettings,
 } from './settings.ts'
@@ -50,10 +51,12 @@ export function buildServices(resources: Resources, config: Config) {
   const { requests, per } = config.provider.accountRate
   const receivers = createReceivers(config, {
     links: mailLinks(config, vault, clock),
-    addresseeOf: async (hubId, type) => addresseeFor(await registry.get(hubId), type === 'account.reconnect'),
+    addresseeOf: async (hubId, type) =>
+      noAddressee(config) ?? addresseeFor(await registry.get(hubId), type === 'account.reconnect'),
     proxyFor,
   })
   const heartbeat = openHeartbeat(resources, config, stores)
+  const reconnect = reconnectReceiver(config)
   const announce = announcers(config)
   const polls = new PollStore(store, keys)
   const polling: PollSettings = { ...config.limits, accounts: withTags(config.limits.accounts, config.tags) }
@@ -86,7 +89,7 @@ export function buildServices(resources: Resources, config: Config) {
     heartbeats: new HeartbeatStore(store, keys),
     heartbeat,
     receivers,
-    installerMails: installerMails(config),
+    installerMails: config.tokens.mailInstaller && 'receiver' in reconnect ? reconnect.receiver : undefined,
     close: async () => {
       await Promise.all([...receivers.values()].map((receiver) => receiver.close()))
       await heartbeat?.pinger.close()

@@ -65,30 +65,33 @@ export function alertSettings({ thresholds, alerts, tags }: Config) {
 }
 
 /** Groups of alerts, and their receivers. */
-export function routingSettings({ alerts, routes, receivers, tags }: Config) {
+export function routingSettings({ alerts, routes, receivers, tags, http }: Config) {
   const { by, wait: waitMs, interval: intervalMs, max } = alerts.group
   const contacts = Object.keys(receivers).filter((name) => sendsToContacts(receivers[name]))
   const perAlert = Object.keys(receivers).filter((name) => isPerAlert(receivers[name]))
   const group: GroupSettings = { by, waitMs, intervalMs, max, contacts, perAlert }
-  const marked = routes.map((route) => ({ ...route, contacts: route.to.filter((name) => contacts.includes(name)) }))
+  const isContact = (name: string) => contacts.includes(name)
+  const isUsed = (name: string) => !isContact(name) || noAddressee({ http }) === undefined
+  const marked = routes.map((route) => ({
+    ...route,
+    to: route.to.filter(isUsed),
+    contacts: route.to.filter(isContact),
+  }))
   return { routes: withTags(marked, tags), group }
 }
 
-/** The receiver whose server and sender ask customers to connect again: one for contacts, or else the first for mails. */
-export function installerMails({ tokens, receivers }: Config): { receiver: string } | undefined {
-  if (!tokens.mailInstaller) return undefined
-  const mails = Object.keys(receivers).filter((name) => receivers[name]?.type === 'email')
-  const receiver = mails.find((name) => sendsToContacts(receivers[name])) ?? mails[0]
-  return receiver === undefined ? undefined : { receiver }
+/** In place of every customer's address where the app has no name; undefined: customers get mail. */
+export function noAddressee({ http }: Pick<Config, 'http'>) {
+  if (http.brand.name !== undefined) return undefined
+  return { is: 'none', why: 'http.brand.name is not set: customers must know who writes to them' } as const
 }
 
-/** The receiver by which operators ask a customer to connect again; else why there is none. */
-export function customerMails({ http, receivers }: Config): { receiver: string } | { none: string } {
-  const receiver = Object.keys(receivers).find((name) => sendsToContacts(receivers[name]))
-  if (receiver === undefined) return { none: 'the config has no receiver of type email with to: account' }
-  if (http.brand.name === undefined)
-    return { none: 'http.brand.name is not set: customers must know who writes to them' }
-  return { receiver }
+/** The receiver that asks customers to connect again, by itself or for an operator; else why there is none. */
+export function reconnectReceiver({ http, receivers }: Config): { receiver: string } | { why: string } {
+  const mails = Object.keys(receivers).filter((name) => receivers[name]?.type === 'email')
+  const receiver = mails.find((name) => sendsToContacts(receivers[name])) ?? mails[0]
+  if (receiver === undefined) return { why: 'the config has no receiver of type email' }
+  return noAddressee({ http }) ?? { receiver }
 }
 
 /** True where a receiver sends to the contact of each account. */

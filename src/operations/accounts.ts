@@ -425,7 +425,7 @@ export const mailReconnectLink = operation({
   path: '/accounts/{hubId}/reconnect-link/mail',
   summary: 'mail the customer the link that connects this account again',
   description:
-    'To the contact of the account, or else to the installer. Delivery is retried as for alerts. It needs a receiver of type email with `to: account`, and `http.brand.name`.',
+    'To the contact of the account, or else to the installer. Delivery is retried as for alerts. It needs a receiver of type email, and `http.brand.name`.',
   input: OF_ACCOUNT,
   output: ReconnectMailShape,
   problems: [404, 409],

@@ -14,13 +14,10 @@ export const listRules = operation({
   input: z.strictObject({}),
   output: RulesShape,
   example: {},
-  run: async ({ explain }): Promise<RulesShape> => {
-    const { rules, routes } = explain
-    return {
-      rules: rules.map((rule) => ({ ...placeOf(rules, rule), watches: ruleName({ ...rule, name: rule.on }) })),
-      routes: routes.map(routeOf),
-    }
-  },
+  run: async ({ explain: { rules, routes } }): Promise<RulesShape> => ({
+    rules: rules.map((rule) => ({ ...placeOf(rules, rule), watches: ruleName({ ...rule, name: rule.on }) })),
+    routes: routes.map(routeOf),
+  }),
   notes: () => [
     'the first threshold that matches a limit decides, and the first route that matches an alert',
     'to change them, edit the config file and reload with SIGHUP',
@@ -40,7 +37,12 @@ export const listRules = operation({
     'Routes',
     {
       columns: [whole('ROUTE'), prose('ALERTS'), prose('RECEIVERS'), prose('QUIET HOURS')],
-      rows: routes.map(({ match, to, quiet }, n) => [String(n + 1), match, to.join(', '), quiet.join('; ') || 'none']),
+      rows: routes.map(({ match, to, quiet }, n) => [
+        String(n + 1),
+        match,
+        to.join(', ') || 'none',
+        quiet.join('; ') || 'none',
+      ]),
     },
   ],
 })

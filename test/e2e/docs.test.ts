@@ -142,11 +142,11 @@ function isSuite(command: string): boolean {
 const SCRIPTS = (JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { scripts: Record<string, string> })
   .scripts
 
-test('accounts reconnect-link --send says which receiver it needs, where the config has none for customers', async () => {
+test('accounts reconnect-link --send says that the app needs a name, where the config has none', async () => {
   const args = ['accounts', 'reconnect-link', 'acme.example.com', '--send']
   expect(await plimsollHere(args, folder, { env: ENV })).toMatchObject({
     code: 1,
-    err: expect.stringContaining('the config has no receiver of type email with to: account'),
+    err: expect.stringContaining('http.brand.name is not set'),
   })
 })
 

@@ -82,10 +82,10 @@ test('the alert and the account have a button for it; a second click writes to n
 
 test.each([
   [
-    'a receiver for customers',
-    { receivers: { 'ops-mail': OPS } },
+    'a receiver of mails',
+    { ...FOR_CUSTOMERS, receivers: { 'ops-mail': { type: 'slack', url: 'https://hooks.slack.com/x' } } },
     'ada@acme.example.com',
-    /no receiver of type email with to: account/,
+    /no receiver of type email/,
   ],
   ["the app's name", { receivers: FOR_CUSTOMERS.receivers }, 'ada@acme.example.com', /http\.brand\.name is not set/],
   ['an address', FOR_CUSTOMERS, 'Ada', /the account has no contact/],

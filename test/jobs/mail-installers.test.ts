@@ -4,16 +4,18 @@ import { addresseeFor, changeContact } from '../../src/accounts/contact.ts'
 import { encodeState, openedState, TOKEN_FIELD } from '../../src/alerts/alert-state.ts'
 import type { Silence } from '../../src/alerts/silence.ts'
 import { NO_ACCOUNT } from '../../src/redis/steps.ts'
+import { aMessage, aTokenAlert } from '../delivery/example-messages.ts'
 import { worldOfFile } from '../support/world.ts'
 
 const inWorld = worldOfFile()
 const DAY = 24 * 3_600_000
 
-async function world() {
+async function world(brand: object = { name: 'Example App' }) {
   const silences: Silence[] = []
   const mail = { type: 'email', smtp: 'smtps://mail.example.com', from: 'a@example.com' }
   const w = await inWorld({
     settings: {
+      http: { publicUrl: 'https://plimsoll.example.com', brand },
       tokens: { mailInstaller: true },
       receivers: { ops: { ...mail, to: ['b@example.com'] }, owner: { ...mail, to: 'account' } },
     },
@@ -32,6 +34,7 @@ async function world() {
     store,
     keys,
     clock,
+    receivers: services.receivers,
     setState,
     /** An account whose refresh token is refused from now on. */
     lose: async (hubId: number, user = `u@n${hubId}.example.com`) => {
@@ -85,6 +88,18 @@ describe('an account that must reconnect', () => {
     expect(await sweep()).toHaveLength(1)
     clock.move(2 * DAY)
     expect(await sweep()).toEqual([])
+  })
+
+  test('gets none while the app has no name, though the mail was planned when it had one', async () => {
+    const { lose, sweep, store, keys, clock, receivers } = await world({})
+    await lose(7)
+    await changeContact({ store, keys }, 7, 'ada@n7.example.com')
+    expect(await sweep()).toEqual([])
+    const about = { ...aTokenAlert(), account: { hubId: 7, hubDomain: 'n7.example.com' } }
+    for (const message of [aMessage([about]), { ...aMessage([about]), type: 'account.reconnect' as const }]) {
+      const sent = receivers.get('owner')?.send({ id: 'd', message, now: clock.now() }, new AbortController().signal)
+      expect(await sent).toMatchObject({ outcome: 'refuse', reason: expect.stringContaining('http.brand.name') })
+    }
   })
 
   test('gets none without an address, connected again, silenced, or acknowledged', async () => {

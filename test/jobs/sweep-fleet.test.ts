@@ -180,6 +180,7 @@ test('no customer is written to while a fleet alert is open, whatever it is abou
   const mail = { type: 'email', smtp: 'smtps://mail.example.com', from: 'a@example.com' }
   const one = await polled({
     settings: {
+      http: { publicUrl: 'https://plimsoll.example.com', brand: { name: 'Example App' } },
       tokens: { mailInstaller: true },
       receivers: { ops: { ...mail, to: ['b@example.com'] }, owner: { ...mail, to: 'account' } },
       routes: [{ to: ['ops', 'owner'] }],
