@@ -53,7 +53,7 @@ test('an alert is acknowledged, silenced, unsilenced and a delivery replayed, al
   await page.getByText('1 open alert matches now.').waitFor()
   const rows = await values.count()
   await press(page, page.getByRole('button', { name: 'Add a row' }))
-  await page.waitForFunction(`document.querySelectorAll('[name=value]').length === ${rows + 1}`)
+  await page.getByLabel('Value').nth(rows).waitFor()
   await page.getByLabel('Field').last().selectOption('level')
   await values.last().fill('*')
   // Counted as it is filled in, without a press of a button.
