@@ -1,7 +1,6 @@
-import { loadConfig } from '../../config/schema/load.ts'
 import { AdminTokenStore, faultOfName, tokenFileIn } from '../http/access/admin-tokens.ts'
 import type { Actions } from '../operations/actions.ts'
-import { Refusal, wrongField } from '../operations/refusal.ts'
+import { wrongField } from '../operations/refusal.ts'
 import { countOf } from '../text/format-number.ts'
 import { rekeyAll } from '../tokens/rekey.ts'
 import type { Services } from './services.ts'
@@ -29,7 +28,6 @@ export function actionsOnKeys(services: Services, failFast: Services) {
       return { is, left, opens }
     },
     async rekey(watcher, who) {
-      refuseOtherKeys(services)
       const rekeyed = await rekeyAll(services, watcher)
       // Every daemon has the first key by now: none takes an answer that is sealed with it for another installation's.
       if (rekeyed.is === 'clean') await new AdminTokenStore(services.store, keys, vault).sealAnew()
@@ -38,14 +36,4 @@ export function actionsOnKeys(services: Services, failFast: Services) {
       return rekeyed
     },
   } satisfies Partial<Actions>
-}
-
-/** Throws where the config file has other keys than this process works by: the file is what its reader means. */
-function refuseOtherKeys({ place, vault, clock }: Services): void {
-  if (place === undefined) return
-  const loaded = loadConfig({ ...place, now: clock.now() })
-  const ids = loaded.ok ? loaded.config.encryption?.keys.map(({ id }) => id) : undefined
-  if (ids === undefined || ids.join() === vault.keyIds.join()) return
-  const why = `the config file has the keys ${ids.join(', ')}, but the daemon uses ${vault.keyIds.join(', ')}`
-  throw new Refusal('conflict', why, { hint: 'send the daemon SIGHUP, then run this again' })
 }
