@@ -22,8 +22,11 @@ export function beginInstall(vault: Vault, settings: InstallSettings, now: numbe
   return installUrl(settings, newInstallState(vault, now, only))
 }
 
-export function newInstallState(vault: Vault, now: number, only?: number): string {
-  return writeInstallState(vault.derive(STATE_KEY), randomBytes(16), now, only)
+/** The `state` of one install: a nonce, a moment of expiry and the only account, signed. Nothing is kept of it before it is used. */
+export function newInstallState(vault: Vault, now: number, only?: number, expiresAt = now + LIFETIME_MS): string {
+  const account = only === undefined ? '' : `.${only}`
+  const text = `${randomBytes(16).toString('base64url')}.${expiresAt.toString(36)}${account}`
+  return `${text}.${sign(vault.derive(STATE_KEY), text)}`
 }
 
 const STATE_KEY = 'install'
@@ -189,13 +192,6 @@ async function finishAgain(deps: CodeDeps, { id, access, refresh, ...grant }: Gr
 /** How long a customer may take on the provider's install page. */
 const LIFETIME_MS = 3_600_000
 
-/** The `state` of one install: a nonce, a moment of expiry and the only account, signed. Nothing is kept of it before it is used. */
-function writeInstallState(key: Buffer, nonce: Buffer, now: number, only: number | undefined): string {
-  const account = only === undefined ? '' : `.${only}`
-  const text = `${nonce.toString('base64url')}.${(now + LIFETIME_MS).toString(36)}${account}`
-  return `${text}.${sign(key, text)}`
-}
-
 /** Undefined: none of ours, or too old. Any of the keys may have signed it: they change while installs are under way. */
 function readInstallState(keys: readonly Buffer[], state: string, now: number) {
   const [, text = '', nonce = '', expires = '', only, signature = ''] =
@@ -205,9 +201,14 @@ function readInstallState(keys: readonly Buffer[], state: string, now: number) {
   return expiresAt > now ? { nonce, expiresAt, only: only === undefined ? undefined : Number(only) } : undefined
 }
 
-/** The only account that an install may connect, if its `state` was signed here and names one. */
-export function accountOfState(vault: Pick<Vault, 'deriveEach'>, state = '', now = 0): number | undefined {
-  return readInstallState(vault.deriveEach(STATE_KEY), state, now)?.only
+/**
+ * The only account of an install whose `state` was signed here, and an address that begins it anew. It lasts no longer than
+ * that state: else a link for one account could be renewed without end.
+ */
+export function beginAgain(vault: Vault, settings: InstallSettings, state = '', now = 0) {
+  const { only, expiresAt = 0 } = readInstallState(vault.deriveEach(STATE_KEY), state, now) ?? {}
+  if (only === undefined) return undefined
+  return { hubId: only, url: installUrl(settings, newInstallState(vault, now, only, expiresAt)) }
 }
 
 /** True where a `state` names a link for one account: only for display, since its signature is not checked. */

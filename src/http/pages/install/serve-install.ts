@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import {
-  accountOfState,
+  beginAgain,
   beginInstall,
   finishInstall,
   finishMarketplaceInstall,
@@ -85,11 +85,10 @@ async function subjectOf(
   { connect, install, store, brand: { name: app = 'the app' }, clock }: InstallParts,
   state: string | undefined,
 ): Promise<InstallSubject> {
-  const now = clock.now()
-  const hubId = accountOfState(connect.vault, state, now)
-  if (hubId === undefined) return { app, state }
+  const again = beginAgain(connect.vault, install, state, clock.now())
+  if (again === undefined) return { app, state }
+  const { hubId, url } = again
   const domain = await store.hget(connect.keys.account(hubId).account, 'hubDomain').catch(() => null)
-  const url = beginInstall(connect.vault, install, now, hubId)
   return { app, state, only: { account: nameForCustomer(hubId, domain ?? ''), url } }
 }
 
