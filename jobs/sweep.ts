@@ -5,6 +5,7 @@ import { recheckWaiting } from '../src/alerts/sending/read-news.ts'
 import { sendAlerts } from '../src/alerts/sending/send-alerts.ts'
 import { dropRemovedReceivers } from '../src/delivery/removed-receivers.ts'
 import { sweepHeartbeat } from '../src/heartbeat/heartbeat.ts'
+import { APART_MS } from '../src/runtime/clock.ts'
 import { Failures } from '../src/runtime/concurrency.ts'
 import { claimGrants } from '../src/tokens/parked-grants.ts'
 import type { JobDeps } from './job-deps.ts'
@@ -41,23 +42,23 @@ function nextSweepAt(rest: number, next: number | undefined, now: number): numbe
   return next === undefined ? undefined : Math.max(next, now + Math.min(REST_MS, rest * REST_SHARE))
 }
 
-/** Clocks of daemons that follow Redis are never so far apart. */
-const APART_MS = 5_000
+/** Far longer than it takes, so that it is begun again only where whoever had begun it died. */
+const SET_BACK_CLAIM_MS = 30_000
+/** Deliveries handed on, and whatever is brought forward, at a time: other commands wait that long. */
+const BATCH = 500
 
 /**
  * The sweep before seems to come later: the clock of Redis was set back, or a failover brought another one. How late what was planned
- * meanwhile is due is not known, so it is now.
+ * meanwhile is due is not known, so it is now. The mark of every sweep is set last: until then the work may have to be begun again.
  */
-async function bringForward(deps: JobDeps, now: number): Promise<void> {
-  const { store, keys, due, deliveries, sending, queues, log } = deps
-  await Promise.all([
-    due.bringForward(now),
-    deliveries.bringForward(now),
-    store.bringForward(keys.grants.due, now),
-    recheckWaiting(sending, now),
-    // Pauses of the token endpoint were planned, too: they are learnt again.
-    store.del(keys.endpoint),
-  ])
+async function bringForward({ store, keys, sending, queues, log }: JobDeps, now: number): Promise<void> {
+  if ((await store.claimSetBack(keys.progress, now, now + SET_BACK_CLAIM_MS)) === 0) return
+  const planned = [...Object.values(keys.due), keys.delivery.deliveriesDue, keys.grants.due]
+  for (const due of planned) while ((await store.claimDue(due, '+inf', BATCH, now, `(${now}`))[0].length === BATCH) {}
+  // Pauses of the token endpoint were planned, too: they are learnt again. The turn of a sweep would last for hours.
+  const expiring = SWEEPS.map((kind) => keys.sweepTurn(kind))
+  await Promise.all([recheckWaiting(sending, now), store.del(keys.endpoint), store.del(...expiring)])
+  await store.hset(keys.progress, Object.fromEntries(SWEEPS.map((kind) => [kind, now])))
   log.warn({ code: 'clock.set-back' }, 'the clock of Redis was set back: all that was planned is due now')
   await Promise.all(SWEEPS.map((kind) => queues.wake(kind, now)))
 }
@@ -67,10 +68,12 @@ export async function sweep(deps: JobDeps, kind: SweepKind): Promise<number | un
   const begunAt = deps.clock.now()
   const next = await SWEEP_OF[kind](deps)
   const now = deps.clock.now()
-  // Health is progress.
   const { store, keys } = deps
-  const [before] = await Promise.all([store.hget(keys.progress, kind), store.hset(keys.progress, kind, now)])
-  if (Number(before) > now + APART_MS) await bringForward(deps, now)
+  const latest = Number(await store.hget(keys.progress, kind)) - APART_MS
+  // A machine that has slept is behind Redis for a moment.
+  if (latest > now && latest > (await store.readTime(keys.progress))) await bringForward(deps, now)
+  // Health is progress.
+  else await store.hset(keys.progress, kind, now)
   deps.metrics.sweeps.inc({ kind })
   deps.metrics.sweepDuration.observe({ kind }, Math.max(0, now - begunAt) / 1_000)
   return next
@@ -160,9 +163,6 @@ async function sweepMessages(deps: JobDeps): Promise<number | undefined> {
 }
 
 export type AlertsWork = Pick<JobDeps, 'sending' | 'deliveries' | 'queues' | 'metrics' | 'clock'>
-
-/** Deliveries handed on at a time. */
-const BATCH = 500
 
 /** Turns news of alerts into deliveries, and due deliveries into jobs. Returns when the next work is due. */
 export async function sweepAlerts(deps: AlertsWork): Promise<number | undefined> {

@@ -195,11 +195,6 @@ export class DueSets {
     return [...found.values()]
   }
 
-  /** Makes due all that is due later: the clock by which it was planned was set back. */
-  async bringForward(now: number): Promise<void> {
-    for (const due of Object.values(this.#keys.due)) await this.#store.bringForward(due, now)
-  }
-
   /** Claims those of the chosen that are still due, and returns them in the order given. */
   async claimTokens(tokens: readonly DueToken[], now: number): Promise<number[]> {
     const chosen = tokens.map((token) => ({ hubId: token.hubId, until: now + claimMs(token) }))

@@ -124,11 +124,6 @@ export class Deliveries {
     return deliveryOf(id, byName(taken))
   }
 
-  /** Makes due all that is due later: the clock by which it was planned was set back. */
-  async bringForward(now: number): Promise<void> {
-    await this.#store.bringForward(this.#keys.delivery.deliveriesDue, now)
-  }
-
   record(delivery: Delivery, record: AttemptRecord, now: number): Promise<Recorded> {
     const keys = this.#keys.delivery
     return this.#store.recordAttempt(

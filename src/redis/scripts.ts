@@ -38,7 +38,7 @@ const STEPS = {
   readDomains: on<[found: string, hubId: string]>(1),
   searchAccounts: on<[found: string[], hubId: string, key: string]>(1),
   readTime: on<number>(1, 'alone'),
-  bringForward: on<null>(1),
+  claimSetBack: on<number>(1),
   claimTokens: on<string[]>(1),
   moveClaims: on<string[]>(1),
   takeClaim: on<string>(1),

@@ -16,6 +16,9 @@ export interface Clock {
   follow(now: number, askedAt: number, answeredAt: number): void
 }
 
+/** Clocks of daemons that follow Redis are never so far apart. */
+export const APART_MS = 5_000
+
 /** This machine's own time: for what reads that too, as node-cron does, and never to be stored. */
 export const machineTime = () => Date.now()
 

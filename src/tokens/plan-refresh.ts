@@ -1,4 +1,5 @@
 import type { AccountState } from '../redis/keys.ts'
+import { APART_MS } from '../runtime/clock.ts'
 import { LONGEST_RETRY_AFTER_MS } from '../runtime/retry-after.ts'
 
 /** Shares of a token's life, 0 to 1. */
@@ -50,10 +51,9 @@ export const LONGEST_PROBE_MS = 27 * 3_600_000
 export function latestRefresh(state: AccountState, times: TokenTimes, now: number): number {
   if (state === 'reauthorize') return now + LONGEST_PROBE_MS
   if (state === 'parked') return now + LONGEST_RETRY_AFTER_MS
+  if (times.obtainedAt <= now + APART_MS) return Math.max(now + LONGEST_PAUSE_MS, times.expiresAt)
   // How much of the token's life is left is not known then. An account that fails goes by its pauses.
-  const isOfFuture = times.obtainedAt > now
-  if (isOfFuture && state === 'active') return now
-  return Math.max(now + LONGEST_PAUSE_MS, isOfFuture ? 0 : times.expiresAt)
+  return state === 'active' ? now : now + LONGEST_PAUSE_MS
 }
 
 /**

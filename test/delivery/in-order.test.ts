@@ -191,6 +191,12 @@ test('an attempt is under way also for who read the time a moment before it bega
   expect(await one.deliveries.begin(over, ENDED)).toBe(ENDED + BEHIND_MS)
 })
 
+test('an attempt that a daemon took with it when it died holds up nothing after the clock was set back', async () => {
+  const { one, firing } = await openedAndOver()
+  await one.deliveries.begin(firing, ENDED + 6 * 3_600_000)
+  expect(await one.deliveries.begin(firing, ENDED)).toMatchObject({ id: firing })
+})
+
 test('a delivery waits for another one for two claims at most', async () => {
   const { one, end } = await openedAndOver()
   const over = await end()

@@ -6,6 +6,7 @@ import { Secret } from '../../src/runtime/secret.ts'
 import { keepGrant, newClaim, newGrantId } from '../../src/tokens/parked-grants.ts'
 import { openAlertPath } from '../support/alert-path.ts'
 import { failure, tokens } from '../support/fake-provider.ts'
+import { HandClock } from '../support/hand-clock.ts'
 import { redisOfFile } from '../support/of-file.ts'
 import { HUB, openWorld, type World } from '../support/world.ts'
 
@@ -133,6 +134,64 @@ describe('after the clock of Redis was ahead by hours', () => {
     await path.live(2 * MINUTE)
     expect(says.arrived).toBe(1)
   })
+})
+
+describe('all that was planned is brought forward', () => {
+  const KINDS = ['refresh-tokens', 'poll-limits', 'uninstall', 'grants', 'alerts'] as const
+  const sweepAll = (w: World) => Promise.all(KINDS.map((kind) => sweep(w.services, kind)))
+  const times = (...worlds: World[]) =>
+    worlds.flatMap((w) => w.codes()).filter((code) => code === 'clock.set-back').length
+
+  test('once, however many sweeps of however many daemons find that the clock of Redis was set back', async () => {
+    const w = await openWorld(redis)
+    const other = await w.beside()
+    await sweepAll(w)
+    w.clock.set(-AHEAD)
+    await Promise.all([sweepAll(w), sweepAll(other)])
+    await sweepAll(w)
+    expect(times(w, other)).toBe(1)
+    w.clock.set(-AHEAD)
+    await sweepAll(other)
+    expect(times(w, other)).toBe(2)
+  })
+
+  test('not by a daemon whose machine slept: its own clock is behind, and that of Redis is not', async () => {
+    const w = await openWorld(redis)
+    const slept = await w.beside({ clock: new HandClock(w.clock.now() - 10_000) })
+    Object.assign(slept.store, { readTime: async () => w.clock.now() })
+    await sweepAll(w)
+    await sweepAll(slept)
+    expect(times(w, slept)).toBe(0)
+  })
+
+  test('by another one where the daemon that had begun it died', async () => {
+    const w = await openWorld(redis)
+    const next = await w.beside()
+    await w.account({ lifeMs: 30 * MINUTE })
+    await sweepAll(w)
+    w.clock.set(-AHEAD)
+    Object.assign(w.store, { claimDue: async () => Promise.reject(new Error('killed')) })
+    await expect(sweep(w.services, 'refresh-tokens')).rejects.toThrow('killed')
+    next.clock.move(MINUTE)
+    await sweepAll(next)
+    expect(await next.of(HUB).dueAt('refresh')).toBeLessThan(next.clock.now() + HOUR)
+  })
+})
+
+test('a sweep whose turn a daemon had taken has not to wait until the clock shows that time again', async () => {
+  const w = await openWorld(redis)
+  await w.sweep('refresh-tokens')
+  const turn = w.keys.sweepTurn('poll-limits')
+  await w.store.set(turn, 1, 'PX', AHEAD)
+  await setClock(w, -AHEAD)
+  expect(await w.store.exists(turn)).toBe(0)
+})
+
+test('a token that another daemon obtained just now, by a clock that is a moment ahead, is not refreshed again', async () => {
+  const w = await openWorld(redis)
+  await w.account()
+  const behind = await w.beside({ clock: new HandClock(w.clock.now() - 50) })
+  expect(await behind.of(HUB).refresh()).toMatchObject({ is: 'fresh' })
 })
 
 test('a clock of Redis that was days behind, and is right, gives no delivery up that was tried for a minute', async () => {

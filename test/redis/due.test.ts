@@ -19,6 +19,22 @@ async function plan(keys: Keys, moments: Record<number, number>): Promise<void> 
   for (const [hubId, at] of Object.entries(moments)) await redis.store.zadd(keys.due.refresh, at, hubId)
 }
 
+test('much that is due later is made due a part at a time, so that no other command waits long', async () => {
+  const keys = redis.freshKeys()
+  await plan(keys, {
+    1: NOW - 10,
+    ...Object.fromEntries(Array.from({ length: 2_400 }, (_, n) => [n + 2, NOW + n + 1])),
+  })
+  const moved: number[] = []
+  for (let part = 0; part < 4; part++) {
+    const [hubIds] = await redis.store.claimDue(keys.due.refresh, '+inf', 1_000, NOW, `(${NOW}`)
+    moved.push(hubIds.length)
+  }
+  expect(moved).toEqual([1_000, 1_000, 400, 0])
+  expect(await redis.store.zcount(keys.due.refresh, NOW, NOW)).toBe(2_400)
+  expect(await redis.store.zscore(keys.due.refresh, 1)).toBe(String(NOW - 10))
+})
+
 describe('a claim', () => {
   test('takes what is due and nothing else, nearest to its moment first', async () => {
     const keys = redis.freshKeys()

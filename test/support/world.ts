@@ -70,6 +70,8 @@ export async function openLastingWorld(redis: TestRedis, options: WorldOptions =
   const config = { ...configWith(settings), dataDir, redis: { url: new Secret(redis.url), prefix, tls: false } }
   const lifecycle = new Lifecycle()
   const opened = await openResources({ config, clock, random: () => 0.5, log: logged.log }, lifecycle, 'steps')
+  // What a test sets is what the clock of Redis shows.
+  Object.assign(opened.store, { readTime: async () => clock.now() })
   lifecycle.onClose('the data folder', () => rmSync(dataDir, { recursive: true, force: true }))
   const resources: Resources = {
     ...opened,

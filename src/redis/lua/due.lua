@@ -3,13 +3,13 @@
 --!step claimDue
 -- Claims what is due: each one's next moment becomes the end of the claim, so that a crash loses nothing - what a dead
 -- worker held is due again by itself.
--- KEYS: due set. ARGV: now, most to claim, end of the claims.
+-- KEYS: due set. ARGV: now, most to claim, end of the claims, and the moment after which it was due, where that matters.
 -- Returns { { hubId, ... } nearest to its moment first, the earliest moment that remains or '' }.
 local due, most, ends = KEYS[1], tonumber(ARGV[2]), ARGV[3]
 -- Most arguments that are safely handed to one command, which takes half as long as one for each.
 local CHUNK = 500
 
-local claimed = redis.call('ZRANGEBYSCORE', due, '-inf', ARGV[1], 'LIMIT', 0, most)
+local claimed = redis.call('ZRANGEBYSCORE', due, ARGV[4] or '-inf', ARGV[1], 'LIMIT', 0, most)
 local moved = {}
 for place, hubId in ipairs(claimed) do
   moved[#moved + 1], moved[#moved + 2] = ends, hubId
@@ -18,8 +18,7 @@ for place, hubId in ipairs(claimed) do
     moved = {}
   end
 end
-local earliest = redis.call('ZRANGE', due, 0, 0, 'WITHSCORES')
-return { claimed, earliest[2] or '' }
+return { claimed, redis.call('ZRANGE', due, 0, 0, 'WITHSCORES')[2] or '' }
 
 --!step moveClaims
 -- Gives claims another end. What was claimed again since, or has another plan, is left as it is.
@@ -81,12 +80,13 @@ for first = 2, #ARGV, 2 * CHUNK do
 end
 return claimed
 
---!step bringForward
--- Makes due now what is due later.
--- KEYS: due set. ARGV: now.
-for _, one in ipairs(redis.call('ZRANGEBYSCORE', KEYS[1], '(' .. ARGV[1], '+inf')) do
-  redis.call('ZADD', KEYS[1], ARGV[1], one)
-end
+--!step claimSetBack
+-- One of the sweeps that find the clock set back brings forward what was planned.
+-- KEYS: progress of sweeps. ARGV: now, end of the claim. Returns 1, or 0 while another has it.
+local ends = tonumber(redis.call('HGET', KEYS[1], 'set-back') or '')
+if ends and ends > tonumber(ARGV[1]) and ends <= tonumber(ARGV[2]) then return 0 end
+redis.call('HSET', KEYS[1], 'set-back', ARGV[2])
+return 1
 
 --!step countOverdue
 --!include read-fields
