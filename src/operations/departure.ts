@@ -23,16 +23,15 @@ export async function awaitDeparture(
   stop: AbortSignal,
   progress: Onlooker['progress'] = () => {},
 ): Promise<Departure> {
-  const begun = deps.clock.now()
-  const end = begun + WAIT_MS
+  const passed = deps.clock.stopwatch()
   for (;;) {
-    progress(Math.floor((deps.clock.now() - begun) / 1_000), WAIT_MS / 1_000)
+    progress(Math.floor(passed() / 1_000), WAIT_MS / 1_000)
     const account = await deps.registry.get(hubId)
     if (account === undefined) return { is: 'gone' }
     if (account.state === 'uninstalled' && account.uninstall !== null) return { is: 'gone', proof: account.uninstall }
     if (account.state !== 'uninstalling')
       return { is: 'held', by: `the account was connected again: it is ${STATE_NAMES[account.state]}` }
-    if (deps.clock.now() >= end || stop.aborted) return { is: 'held', by: holdUp(await withPlan(deps.due, account)) }
+    if (passed() >= WAIT_MS || stop.aborted) return { is: 'held', by: holdUp(await withPlan(deps.due, account)) }
     await deps.clock.wait(LOOK_AGAIN_MS, stop)
   }
 }

@@ -26,9 +26,10 @@ export async function openData(data: Data, lifecycle: Lifecycle): Promise<void> 
 async function followTime({ store, keys, clock }: Data, lifecycle: Lifecycle): Promise<void> {
   const ask = async () => {
     const askedAt = clock.steady()
-    const now = await store.readTime(keys.progress)
-    clock.follow(now, askedAt, clock.steady())
+    clock.follow(await store.readTime(keys.progress), askedAt, clock.steady())
   }
+  // Before the first answer Redis may have been awaited for long: that one says little.
+  await ask()
   await ask()
   // The server may have taken over from another one, or this machine has slept.
   onReady(store, () => void ask().catch(() => undefined))

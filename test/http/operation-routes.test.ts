@@ -52,3 +52,31 @@ test('a level beside another alert is refused: one of them would be ignored', as
   expect([both.status, JSON.stringify(both.json)]).toEqual([400, expect.stringContaining('alert=open')])
   expect((await get('/api/v1/accounts?alert=critical&level=critical')).status).toBe(200)
 })
+
+test('long work goes on to tell its progress after the clock was set back', async () => {
+  const rekeyed = {
+    is: 'clean' as const,
+    keyId: 'k1',
+    passes: 1,
+    accounts: 3,
+    replaced: 0,
+    unopened: [],
+    removable: [],
+    needed: [],
+  }
+  const { ask, clock } = await openServer(redis, {
+    actions: {
+      rekey: async ({ progress }) => {
+        for (const done of [1, 2]) {
+          clock.set(-3_600_000)
+          clock.move(200)
+          progress(done, 3)
+        }
+        return { ...rekeyed, writers: [], writingKeys: [] }
+      },
+    },
+  })
+  const accept = 'application/vnd.plimsoll.table+json'
+  const { text } = await ask('POST', '/api/v1/keys/rekey', { ...JSON_REQUEST, accept }, '{}')
+  for (const done of [1, 2]) expect(text).toContain(`{"progress":{"done":${done},"total":3}}`)
+})

@@ -200,7 +200,7 @@ function sendEvents(
   let toldAt = Number.NEGATIVE_INFINITY
   const onlooker: Onlooker = {
     progress: (done, total) => {
-      const now = deps.clock.now()
+      const now = deps.clock.steady()
       if (now - toldAt < PROGRESS_EVERY_MS && done !== total) return
       toldAt = now
       write({ progress: { done, total: total ?? null } })
