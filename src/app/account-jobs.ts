@@ -30,8 +30,6 @@ export interface Acting {
   accessTokens: AccessTokens
   jobs: AccountJobs
   stop: AbortSignal
-  /** True until the data and the keys are checked; absent: they are. */
-  isStarting?: () => boolean
 }
 
 /** Accounts polled at a time, however many are asked for. */

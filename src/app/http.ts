@@ -20,12 +20,14 @@ export interface Web extends Acting {
   brand: Brand
   servesPages: boolean
   health: () => Promise<HealthReport>
+  /** True until the data and the keys are checked. */
+  isStarting: () => boolean
 }
 
 /** Parts of pages, API and probes, by the config of these services. */
 export function httpDeps(web: Web, services: Services): HttpDeps {
   const { config, vault } = services
-  const { servesPages, adminTokens, brand, health } = web
+  const { servesPages, adminTokens, brand, health, isStarting } = web
   return {
     ...operationDeps(web, services),
     listen: { ...config.http.listen },
@@ -42,6 +44,7 @@ export function httpDeps(web: Web, services: Services): HttpDeps {
     links: mailLinks(config, vault, services.clock),
     connected: () => connected(services),
     health,
+    isStarting,
     isDaemon: true,
     uninstallKeepMs: services.uninstallKeepMs,
   }

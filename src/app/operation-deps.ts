@@ -14,12 +14,11 @@ import { ruleSetOf } from './settings.ts'
 /** Services of operations: they read on the connection that gives up, and act as jobs do on the one that waits. */
 export function operationDeps(acting: Acting, services: Services): OperationDeps & { log: Logger } {
   const { config, queues, keys, place, clock } = services
-  const { pages, stop, isStarting = () => false } = acting
+  const { pages, stop } = acting
   const failing = failFast(services, pages)
   return {
     ...failing,
     stop,
-    isStarting,
     directory: new Directory(pages, keys),
     tags: config.tags,
     receivers: Object.keys(config.receivers),

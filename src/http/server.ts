@@ -3,6 +3,7 @@ import fastify, { type FastifyInstance, type FastifyReply } from 'fastify'
 import { Directory } from '../accounts/search/directory.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { createServer } from '../runtime/node-http.ts'
+import { NEEDS_NO_DATA } from './access/access.ts'
 import { AdminTokenStore } from './access/admin-tokens.ts'
 import { createNoteRefusal } from './access/client.ts'
 import { guardRequest } from './access/guard.ts'
@@ -34,6 +35,8 @@ export interface HttpDeps extends Omit<WebDeps, 'directory'> {
   openMetrics: boolean
   /** Undefined: no proxy signs people in. */
   trusted: TrustedHeaders | undefined
+  /** True until the data and the keys are checked. */
+  isStarting: () => boolean
 }
 
 export interface HttpServer {
@@ -63,6 +66,7 @@ const TIMEOUTS = {
   connectionsCheckingInterval: 1_000,
   keepAliveTimeout: 72_000,
 }
+const STARTING = 'This daemon is starting. Try again shortly.'
 const NO_PAGES = 'There is nothing at this address: this daemon serves no pages, another one does.'
 
 /** The API checks by zod: by default fastify would load a compiler of JSON Schema, and keep some megabytes of it. */
@@ -207,6 +211,8 @@ function addHooks(app: FastifyInstance, deps: HttpDeps, lasting: Lasting & { rou
     harden(reply)
     // A daemon without pages has nothing to sign in for.
     if (deps.probesOnly && request.route === undefined) return undefined
+    if (deps.isStarting() && !NEEDS_NO_DATA.has(request.route ?? ''))
+      throw new Problem(503, STARTING, { 'retry-after': '2' })
     const ended = await guardRequest(lasting.guard, deps.clock, request, reply)
     return ended ?? refuseOtherMethods(lasting.routes, request, reply)
   })

@@ -21,8 +21,6 @@ export interface OperationDeps extends ViewDeps {
   /** Actions write to it themselves. */
   audit: AuditLog
   actions: Actions
-  /** True until the data and the keys are checked. */
-  isStarting: () => boolean
   /** Aborts when the process ends. */
   stop: AbortSignal
 }

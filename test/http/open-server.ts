@@ -109,6 +109,7 @@ export async function openLastingServer(redis: TestRedis, { actions, settings, .
       },
       brand: brandOf(world.config),
       health: async () => ({ alive: true, ready: true, findings: [] }),
+      isStarting: () => false,
       accessTokens: createAccessTokens(() => services, pages),
     },
     services,

@@ -6,21 +6,18 @@ import { type NeededScope, SCOPES, type Scope } from './scopes.ts'
 /** Routes of customers: the pages there, and their errors, are written for them. */
 const OF_CUSTOMERS: ReadonlySet<string> = new Set(['/install', '/oauth/callback'])
 
-/** The routes that ask for no token. Matched by the route that was found, never by the text of the address. */
-const OPEN_ROUTES: ReadonlySet<string> = new Set([
-  ...OF_CUSTOMERS,
-  '/sign-in',
-  // By a signed link.
-  '/acknowledge',
-  ...Object.keys(ASSETS),
-  BRAND_LOGO,
-  BRAND_STYLE,
-])
+const ASSET_ROUTES: ReadonlySet<string> = new Set([...Object.keys(ASSETS), BRAND_LOGO, BRAND_STYLE])
+
+/** The routes that ask for no token: `/acknowledge` is a signed link. Matched by the route that was found, never by the text of the address. */
+const OPEN_ROUTES: ReadonlySet<string> = new Set([...OF_CUSTOMERS, '/sign-in', '/acknowledge', ...ASSET_ROUTES])
 
 /** Open too, with less in the answer: details may name accounts and receivers. */
 const PROBES: ReadonlySet<string> = new Set(['/healthz', '/readyz'])
 
 const METRICS = '/metrics'
+
+/** Answered even before the data and the keys are checked. */
+export const NEEDS_NO_DATA: ReadonlySet<string> = new Set([...ASSET_ROUTES, ...PROBES, METRICS])
 
 /** The audit names people and addresses: more than a read. */
 const AUDIT_PAGE = '/audit'

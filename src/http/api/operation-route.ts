@@ -118,7 +118,6 @@ async function answer(
   reply: FastifyReply,
 ): Promise<FastifyReply> {
   if (operation.method !== 'GET') await requireRedis(deps.store)
-  if (deps.isStarting() && (operation.method !== 'GET' || operation.scope === 'tokens')) throw stillStarting()
   const { params = {}, query = {}, body } = request as { params?: object; query?: object; body?: unknown }
   const takesQuery = operation.method === 'GET' || operation.takesFile === true
   const gone = new AbortController()
@@ -147,11 +146,6 @@ async function answer(
 
 function isStream(body: unknown): body is AsyncIterable<Buffer> {
   return typeof body === 'object' && body !== null && Symbol.asyncIterator in body
-}
-
-/** The answer while keys and the format of the data are not checked yet. */
-function stillStarting(): Problem {
-  return new Problem(503, 'This daemon is starting. Try again shortly.', { 'retry-after': '2' })
 }
 
 type Wanted = 'json' | 'table' | 'value'
