@@ -59,7 +59,7 @@ const isTimed = values.minutes !== undefined || values.seed === undefined
 const until = begunAt + Number(values.minutes ?? 1) * 60_000
 const first = values.seed === 'random' ? randomInt(1_000_000_000) : Number(values.seed ?? 1)
 const last = first + Number(values.seeds ?? (isTimed ? Number.POSITIVE_INFINITY : 1)) - 1
-say(`the first seed is ${first}`)
+if (values.seed === 'random') say(`the first seed is ${first}`)
 const isOver = () => isTimed && values.seeds === undefined && performance.now() > until
 const isFound = () => values['until-found'] && Object.keys(violations).length > 0
 for (let seed = first; seed <= last && !isOver() && !isFound(); seed++) {
