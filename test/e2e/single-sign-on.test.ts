@@ -109,7 +109,7 @@ describe.skipIf(NGINX === undefined)(
       const silence = (who: 'ann' | 'sue', more: object = {}) =>
         ask(
           ...(['POST', '/silences/new', { ...as(who), ...FORM, origin: url, ...more }] as const),
-          `name=account&value=${hubId}&for=1h&comment=a+test&csrf=${csrf}`,
+          `name=account&value=${hubId}&for=1h&comment=a+test&do=silence&csrf=${csrf}`,
         )
       expect((await silence('ann', { origin: 'https://evil.example' })).status).toBe(403)
       expect((await silence('sue')).status).toBe(403)

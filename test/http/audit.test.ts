@@ -265,7 +265,7 @@ describe('what a request is asked to do', () => {
       ['/accounts/7/refresh', ''],
       ['/accounts/7/contact', 'contact=eve@acme.example.com'],
       ['/accounts/7/uninstall', ''],
-      ['/silences/new', 'name=account&value=7&for=1h&comment=x'],
+      ['/silences/new', 'name=account&value=7&for=1h&comment=x&do=silence'],
       ['/silences/end', 'id=s-1'],
       ['/deliveries/replay', 'since=30d'],
       ['/deliveries/test', 'name=ops-hook'],

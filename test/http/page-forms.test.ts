@@ -16,7 +16,7 @@ const ACTIONS = [
   ['/alerts/0123456789abcdef/acknowledge', 'level=critical'],
   ['/alerts/0123456789abcdef/unacknowledge', ''],
   ['/alerts/selected', 'do=silence&account=1001&shown=1001/0123456789abcdef/critical'],
-  ['/silences/new', 'name=account&value=1001&for=1h&comment=x'],
+  ['/silences/new', 'name=account&value=1001&for=1h&comment=x&do=silence'],
   ['/silences/end', 'id=s-23456'],
   ['/deliveries/replay', 'since=30d'],
   ['/deliveries/replay', 'since=30d&receiver=ops-hook'],
@@ -160,14 +160,14 @@ describe('a form of a page', () => {
     const { see, send } = await (await badDay(redis)).signedIn()
     const answer = await send(
       '/silences/new',
-      'name=account&value=a+b&startsAt=now&for=until&endsAt=soon&comment=%3Cb%3E',
+      'name=account&value=a+b&startsAt=now&for=until&endsAt=soon&comment=%3Cb%3E&do=silence',
     )
     expect(answer.status).toBe(400)
     for (const text of ['must be a time like', 'value="a b"', 'value="&lt;b&gt;"']) {
       expect(answer.text).toContain(text)
     }
     expect(answer.text.match(/must be a time like/g)).toHaveLength(2)
-    expect((await send('/silences/new', 'name=account&value=a+b&for=1h&comment=x')).text).toContain(
+    expect((await send('/silences/new', 'name=account&value=a+b&for=1h&comment=x&do=silence')).text).toContain(
       'account must be a hub id',
     )
     const known = await see('/silences/new?name=account&value=1001')
@@ -175,12 +175,37 @@ describe('a form of a page', () => {
     expect(known.text).toMatch(/Why \(required\) <input name="comment" required /)
     // Counting needs no reason.
     expect(known.text).toMatch(/value="check"[^>]* formnovalidate/)
-    expect((await send('/silences/new', 'for=1h&comment=x')).text).toContain('at least one is needed')
-    const noReason = await send('/silences/new', 'name=kind&value=*&for=1h&comment=')
+    expect((await send('/silences/new', 'for=1h&comment=x&do=silence')).text).toContain('at least one is needed')
+    const noReason = await send('/silences/new', 'name=kind&value=*&for=1h&comment=&do=silence')
     expect(noReason.text).toContain('must not be empty: give the reason')
     const { text } = await see('/alerts?done=%3Cb%3Ehacked&count=9')
     expect(text).not.toMatch(/hacked|role="status"><b>/)
   })
+})
+
+test.each([
+  ['level has no value', 'name=account&value=1001&name=level&value='],
+  ['series has no value', 'name=account&value=1001&name=series'],
+  ['&quot;&quot; is not a matcher name', 'name=account&value=1001&value=critical'],
+  ['startsAt: must be one text of at most 2,000 characters', `name=account&value=1001&startsAt=${'1'.repeat(2_001)}`],
+  ['value.1: must be one text', `name=account&value=1001&name=rule&value=${'x'.repeat(2_001)}`],
+  ['startsAt: must be one text', 'name=account&value=1001&startsAt=2100-01-01&startsAt='],
+])('a silence that would cover more than was filled in is refused: %s', async (fault, fields) => {
+  const world = await badDay(redis)
+  const { send } = await world.signedIn()
+  const answer = await send('/silences/new', `${fields}&for=1h&comment=x&do=silence`)
+  expect([answer.status, answer.text]).toEqual([400, expect.stringContaining(fault)])
+  expect(await world.deps.silences.active(world.clock.now())).toEqual([])
+})
+
+test('only the button Silence makes a silence', async () => {
+  const world = await badDay(redis)
+  const { send } = await world.signedIn()
+  for (const what of ['', '&do=', '&do=check', '&do=add', '&do=remove-x', '&do=silence&do=check']) {
+    const answer = await send('/silences/new', `name=account&value=1001&for=1h&comment=x${what}`)
+    expect([what, answer.headers.location]).toEqual([what, undefined])
+  }
+  expect(await world.deps.silences.active(world.clock.now())).toEqual([])
 })
 
 describe('the buttons of an account', () => {

@@ -189,7 +189,7 @@ describe('behind a trusted proxy', () => {
     )
     expect(acknowledged.status).toBe(303)
     expect((await world.ask('GET', path, ANN)).words).toContain('ann@example.com')
-    await world.ask('POST', '/silences/new', form, `name=account&value=1001&for=1h&comment=x&csrf=${csrf}`)
+    await world.ask('POST', '/silences/new', form, `name=account&value=1001&for=1h&comment=x&do=silence&csrf=${csrf}`)
     const endsAt = new Date(world.clock.now() + 3_600_000).toISOString()
     const silence = { matchers: [{ name: 'account', value: '1002' }], comment: 'x', endsAt }
     const json = { ...ANN, 'content-type': 'application/json' }

@@ -12,6 +12,7 @@ import { countCovered } from '../../../views/silenced.ts'
 import { formTokenField } from '../../access/forms.ts'
 import { asProblem } from '../../answer-error.ts'
 import { Problem } from '../../problem.ts'
+import { check } from '../../query.ts'
 import { runForPage } from '../../run-for-page.ts'
 import type { WebDeps } from '../../web-deps.ts'
 import type { OperatorPage } from '../page.ts'
@@ -21,44 +22,48 @@ import { select } from '../parts/forms.ts'
 export const SILENCE_LENGTHS = { '1h': '1 hour', '4h': '4 hours', '24h': '24 hours', '7d': '7 days' } as const
 /** The choice that the field for the end belongs to. */
 const OWN_END = 'until'
+const ONE_TEXT = 'must be one text of at most 2,000 characters'
 
-/** The fields as they were sent, or as a link fills them in: a missing one is empty. */
-const text = z.string().max(2_000).catch('')
-const texts = z
-  .preprocess((given) => (Array.isArray(given) ? given : [given]), z.array(z.string().max(2_000)).max(100))
-  .catch([])
+/** A field as it was sent, or as a link fills it in. One that is dropped would make a silence wider, so none is. */
+const text = z.string(ONE_TEXT).max(2_000, ONE_TEXT).default('')
+const texts = z.preprocess(
+  (given = []) => (Array.isArray(given) ? given : [given]),
+  z.array(z.string(ONE_TEXT).max(2_000, ONE_TEXT)).max(100, 'must be at most 100'),
+)
 const FORM = z
   .object({ name: texts, value: texts, startsAt: text, for: text, endsAt: text, comment: text, do: text })
   .transform(({ name, value, ...form }) => ({
     ...form,
-    rows: name.map((one, n) => ({ name: one, value: value[n] ?? '' })),
+    rows: Array.from({ length: Math.max(name.length, value.length) }, (_, n) => ({
+      name: name[n] ?? '',
+      value: (value[n] ?? '').trim(),
+    })),
   }))
 type Form = z.output<typeof FORM>
 
 /** A new silence, filled in by the address that leads here. */
 export async function showSilenceForm(deps: WebDeps, request: FastifyRequest): Promise<OperatorPage> {
   if (!request.mayWrite) throw new Problem(403, 'To silence alerts you need an admin token with the scope write.')
-  const form = FORM.parse(request.query ?? {})
+  const form = check(FORM, request.query ?? {})
   return formPage(deps, request, { ...form, for: form.for || '4h' })
 }
 
 export async function silenceByForm(deps: WebDeps, request: FastifyRequest): Promise<string | OperatorPage> {
-  const { rows, ...form } = FORM.parse(request.body ?? {})
-  const filled = { ...form, rows: rows.filter(({ value }) => value.trim() !== '') }
-  if (form.do === 'add') return formPage(deps, request, { ...form, rows: [...filled.rows, EMPTY] })
-  if (form.do === 'check') return formPage(deps, request, { ...form, rows })
+  const form = check(FORM, request.body ?? {})
+  const { rows, startsAt, comment } = form
+  if (form.do === 'add') return formPage(deps, request, { ...form, rows: [...rows, EMPTY] })
   const [, removed] = /^remove-(\d+)$/.exec(form.do) ?? []
   if (removed !== undefined) return formPage(deps, request, { ...form, rows: rows.toSpliced(Number(removed), 1) })
-  const { startsAt, comment } = form
+  if (form.do !== 'silence') return formPage(deps, request, form)
   const end = form.for === OWN_END ? { endsAt: form.endsAt } : { for: form.for }
   try {
-    const { value } = await runForPage(makeSilence, deps, { matchers: filled.rows, startsAt, comment, ...end }, request)
+    const { value } = await runForPage(makeSilence, deps, { matchers: rows, startsAt, comment, ...end }, request)
     return `/silences?done=${value.unknown.length === 0 ? 'silenced' : 'silenced-unknown'}`
   } catch (error) {
     const { status, faults } = asProblem(error, deps)
     if (status !== 400) throw error
     const named = Object.fromEntries(faults.map(({ parameter, detail }) => [parameter, detail]))
-    return { ...(await formPage(deps, request, filled, named)), status }
+    return { ...(await formPage(deps, request, form, named)), status }
   }
 }
 
