@@ -51,6 +51,16 @@ describe('the due sets', () => {
     expect((await due.dueTokens(clock.now())).due).toHaveLength(19_001)
   })
 
+  test('are rid of what is no account by the next sweep: it is overdue for good else', async () => {
+    const { due, clock, keys, store, sweep } = await fleet([7])
+    const junk = ['junk', '1,2', '-8', '007', '99999999999999999']
+    await store.zadd(keys.due.refresh, ...junk.flatMap((member) => [1, member]), clock.now() - 120_000, 7)
+    expect(await due.countOverdue(clock.now() - 60_000)).toBe(6)
+    expect((await sweep('refresh-tokens')).chunks.flatMap(({ hubIds }) => hubIds)).toEqual([7])
+    expect(await store.zrange(keys.due.refresh, 0, '-1')).toEqual(['7'])
+    expect(await due.countOverdue(clock.now() - 60_000)).toBe(0)
+  })
+
   test('take back what was claimed and not begun: it is due at once', async () => {
     const { due, clock } = await fleet([7, 8])
     await due.claim('poll', clock.now(), 100)

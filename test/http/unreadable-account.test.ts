@@ -107,6 +107,21 @@ test.each([
   expect((await open.get(path)).text).toContain(says)
 })
 
+test('whatever is spoiled of one account: its token is served, or the answer says why not; the others are as before', async () => {
+  const troubles: string[] = []
+  for (const { name, do: spoil } of spoils.filter((one) => /^(account|tokens|access|alerts)\b/.test(one.name))) {
+    await restore()
+    await spoil()
+    const own = await open.get(`/api/v1/accounts/${SPOILED}/token`)
+    if (own.status >= 500 && own.status !== 503) troubles.push(`${name}: ${own.status}: ${own.text}`)
+    const other = await open.get(`/api/v1/accounts/${OTHER}/token`)
+    const form = await open.get('/silences/new')
+    if (other.status !== 200 || !form.text.includes(`n${OTHER}.example.com`))
+      troubles.push(`${name}: others: ${other.status}, ${form.status}`)
+  }
+  expect(troubles).toEqual([])
+})
+
 const [AT, LATER] = [1_790_000_000_000, 1_790_000_100_000]
 const saidThen = { level: 'critical', usage: 9_787, at: AT, limit: 10_000 }
 

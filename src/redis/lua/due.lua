@@ -44,16 +44,19 @@ return before or ''
 
 --!step dueTokens
 --!include read-fields
--- Accounts whose tokens are due, with the fields to choose among them. Reads only.
+-- Accounts whose tokens are due, with the fields to choose among them. Drops what is no account: it would be overdue for good.
 -- KEYS: due set. ARGV: first and last place in it, prefix of account keys.
 -- Returns, as one text with commas between: hubId, obtainedAt, expiresAt, failures, refreshedAt, 'active' or '', ... Separate texts
 --   cost the reader three times as much.
 local found = {}
 for _, hubId in ipairs(redis.call('ZRANGE', KEYS[1], ARGV[1], ARGV[2])) do
-  local a = fieldsOf(ARGV[3] .. hubId, 'obtainedAt', 'expiresAt', 'failures', 'refreshedAt', 'state')
-  found[#found + 1] = hubId
-  for n = 1, 4 do found[#found + 1] = numberIn(a[n]) and a[n] or '' end
-  found[#found + 1] = a[5] == 'active' and 'active' or ''
+  if #hubId > 16 or not string.find(hubId, '^[1-9]%d*$') then redis.call('ZREM', KEYS[1], hubId)
+  else
+    local a = fieldsOf(ARGV[3] .. hubId, 'obtainedAt', 'expiresAt', 'failures', 'refreshedAt', 'state')
+    found[#found + 1] = hubId
+    for n = 1, 4 do found[#found + 1] = numberIn(a[n]) and a[n] or '' end
+    found[#found + 1] = a[5] == 'active' and 'active' or ''
+  end
 end
 return table.concat(found, ',')
 

@@ -4,6 +4,7 @@ import { checkMatcher, MATCHER_NAMES } from '../../../alerts/silence.ts'
 import { METRICS } from '../../../limits/reports/all-reports.ts'
 import { ALERT_LEVELS } from '../../../operations/searches.ts'
 import { makeSilence } from '../../../operations/silences.ts'
+import { unlessOfOtherType } from '../../../redis/other-type.ts'
 import { countOf } from '../../../text/format-number.ts'
 import { zoneName } from '../../../text/format-time.ts'
 import { type Html, html } from '../../../text/html.ts'
@@ -128,7 +129,10 @@ const MOST_ACCOUNTS = 200
 async function choicesOf({ store, keys, registry, silences, explain }: WebDeps) {
   const alerting = (await registry.alerting()).slice(0, MOST_ACCOUNTS)
   const domains = await Promise.all(
-    alerting.map(async (hubId) => (await store.hget(keys.account(hubId).account, 'hubDomain')) || String(hubId)),
+    alerting.map(async (hubId) => {
+      const domain = await unlessOfOtherType(store.hget(keys.account(hubId).account, 'hubDomain'), null)
+      return domain || String(hubId)
+    }),
   )
   const rules = explain.rules.map(({ name }) => name)
   return {
