@@ -26,7 +26,7 @@ export type Identified =
   | { is: 'foreign' }
 
 /**
- * Asks for the metadata of an account that came without: whose token it is, its domain, user, scopes, the token's life.
+ * Asks for the metadata of an account that came without, or has no domain: whose token it is, its domain, user, scopes, the token's life.
  * The call counts as one to the token endpoint: each account of a fleet that was just imported asks once, beside its
  * first refresh, and no other limit of their pace is known. `turn` is the place in line there. Undefined: there is
  * nothing to be asked.
@@ -79,12 +79,13 @@ export async function identifyAccount(
 
 async function unidentified(deps: IdentifyDeps, hubId: number) {
   const { account, alerts } = deps.keys.account(hubId)
-  const [metadataDue, access, alertStates] = await Promise.all([
-    deps.store.hget(account, 'metadataDue'),
+  const [[metadataDue, hubDomain], access, alertStates] = await Promise.all([
+    deps.store.hmget(account, 'metadataDue', 'hubDomain'),
     readAccess(deps.store, deps.keys, hubId),
     deps.store.hgetall(alerts),
   ])
-  return metadataDue === '1' && access !== undefined ? { ...access, alertStates } : undefined
+  const isAsked = metadataDue === '1' || !hubDomain?.trim()
+  return isAsked && access !== undefined ? { ...access, alertStates } : undefined
 }
 
 type Unidentified = NonNullable<Awaited<ReturnType<typeof unidentified>>>

@@ -218,7 +218,7 @@ function refreshed(
   const isFirst = hasNoTokenYet(context.times)
   return {
     is: 'refreshed',
-    isUnidentified: context.isUnidentified,
+    isUnidentified: context.isUnidentified || context.hubDomain.trim() === '',
     lateMs: isFirst ? 0 : Math.max(0, sentAt - dueAt),
     expired: !isFirst && context.state === 'active' && sentAt >= context.times.expiresAt,
     unstoredMs,

@@ -1,10 +1,11 @@
 import { describe, expect, test } from 'vitest'
+import { refreshTokens } from '../../jobs/refresh-tokens.ts'
 import { identifyAccount } from '../../src/accounts/identify-account.ts'
 import { tokenDrift } from '../../src/accounts/identity.ts'
 import { beginUninstall, runUninstall } from '../../src/accounts/uninstall.ts'
 import type { ProviderClient } from '../../src/provider/client.ts'
 import { seedAccount } from '../support/accounts.ts'
-import { failure } from '../support/fake-provider.ts'
+import { failure, tokens } from '../support/fake-provider.ts'
 import { eventually } from '../support/fleet.ts'
 import { accountIn, HUB, worldOfFile } from '../support/world.ts'
 import { metadata } from './connected.ts'
@@ -135,6 +136,23 @@ describe('the metadata of an imported account', () => {
     expect(await one.registry.get(HUB)).toMatchObject({ hubDomain: 'imported.example.com' })
     expect(await one.isDue()).toBe(true)
   })
+})
+
+test('an account without a domain is asked for it after its next refresh, and polled as planned', async () => {
+  const w = await world({
+    provider: { metadata: async () => metadata(), refresh: async () => tokens('access-2') },
+  })
+  await w.account({ hubId: HUB, hubDomain: '' })
+  const { registry, due } = w.services
+  w.clock.move(LIFE * 0.85)
+  const polledNext = await due.when('poll', HUB)
+  await refreshTokens(w.services, { hubIds: [HUB] }, new AbortController().signal)
+  expect((await registry.get(HUB))?.hubDomain).toBe('acme.example.com')
+  expect((await w.services.polls.read(HUB))?.hubDomain).toBe('acme.example.com')
+  expect(await due.when('poll', HUB)).toBe(polledNext)
+  w.clock.move(LIFE * 0.85)
+  await refreshTokens(w.services, { hubIds: [HUB] }, new AbortController().signal)
+  expect(w.provider.calls.map(([name]) => name)).toEqual(['refresh', 'metadata', 'refresh'])
 })
 
 describe('a token that belongs to another account', () => {

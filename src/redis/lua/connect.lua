@@ -140,8 +140,8 @@ return 'forgotten'
 
 --!step storeMetadata
 --!include account-step
--- Stores what the provider says of an account's access token. The mark that it is to be read goes with it, and the account
--- is polled from now on.
+-- Stores what the provider says of an account's access token. The mark that it is to be read goes with it, and an account
+-- that had the mark is polled from now on.
 -- ARGV: hubId, now, generation as read, granted scopes, fields of the account (JSON; '' takes one away), expiresAt, next
 --   refresh, alert writes (JSON).
 -- Returns 'stored' | 'known' (another answer was stored before: the poll that follows from that may be under way) | 'lost'
@@ -149,9 +149,10 @@ return 'forgotten'
 local hubId, now, generation, scopes, fields = ARGV[1], ARGV[2], ARGV[3], ARGV[4], cjson.decode(ARGV[5])
 local expiresAt, refreshAt, writes = ARGV[6], ARGV[7], cjson.decode(ARGV[8])
 
-local a = redis.call('HMGET', ACCOUNT, 'state', 'generation', 'metadataDue')
+local a = redis.call('HMGET', ACCOUNT, 'state', 'generation', 'metadataDue', 'hubDomain')
 if not isLive(a[1]) or a[2] ~= generation then return 'lost' end
-if a[3] ~= '1' then return 'known' end
+local isMarked = a[3] == '1'
+if not isMarked and string.find(a[4] or '', '%S') then return 'known' end
 if not alertsAreAsRead(writes.changes) then return 'lost' end
 redis.call('HSET', tokensKey(), 'scopes', scopes)
 redis.call('HDEL', ACCOUNT, 'metadataDue')
@@ -160,7 +161,7 @@ redis.call('HSET', ACCOUNT, 'expiresAt', expiresAt)
 renewAccess('')
 redis.call('ZADD', dueKey('refresh'), 'XX', refreshAt, hubId)
 -- One that waits for other tokens is polled when it has them.
-if a[1] == 'active' or a[1] == 'failing' then startPolling(hubId, now, now) end
+if isMarked and (a[1] == 'active' or a[1] == 'failing') then startPolling(hubId, now, now) end
 writeAlerts(hubId, writes)
 return 'stored'
 
