@@ -84,8 +84,7 @@ async function unidentified(deps: IdentifyDeps, hubId: number) {
     readAccess(deps.store, deps.keys, hubId),
     deps.store.hgetall(alerts),
   ])
-  const isAsked = metadataDue === '1' || !hubDomain?.trim()
-  return isAsked && access !== undefined ? { ...access, alertStates } : undefined
+  return access !== undefined && (metadataDue === '1' || !hubDomain?.trim()) ? { ...access, alertStates } : undefined
 }
 
 type Unidentified = NonNullable<Awaited<ReturnType<typeof unidentified>>>

@@ -29,11 +29,6 @@ export function table(value: object): Buffer {
   return packr.pack(value)
 }
 
-/** Reads a table that a step packed. */
-export function fromTable(packed: Buffer): unknown {
-  return packr.unpack(packed)
-}
-
 /** JSON as an argument of an atomic step. Lua's JSON refuses half a surrogate pair, and with it the whole step. */
 export function stepJson(value: unknown): string {
   const json = JSON.stringify(value)

@@ -12,14 +12,9 @@ export interface StoredAccess {
   sealed: Buffer
 }
 
+/** The line before the token, as `writeAccess` in `account-step.lua` makes it. */
 const LINE = /^(\d{1,16}) (\d{1,16}(?:\.\d+)?) (\d{1,16}(?:\.\d+)?) (.*)$/s
 const LINE_END = 0x0a
-
-/** `generation obtainedAt expiresAt domain`, a line's end, the token. As `writeAccess` in `account-step.lua` makes it. */
-export function formatAccess({ generation, times, hubDomain, sealed }: StoredAccess): Buffer {
-  const domain = hubDomain.replaceAll('\n', ' ')
-  return Buffer.concat([Buffer.from(`${generation} ${times.obtainedAt} ${times.expiresAt} ${domain}\n`), sealed])
-}
 
 /** Undefined where there is none, or an unreadable one: a refresh writes another one over it. */
 export function parseAccess(stored: Buffer | null | undefined): StoredAccess | undefined {

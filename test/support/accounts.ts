@@ -3,7 +3,7 @@ import type { Store } from '../../src/redis/connect.ts'
 import type { Keys } from '../../src/redis/keys.ts'
 import { NO_ALERT_WRITES, newOperation } from '../../src/redis/steps.ts'
 import { Secret } from '../../src/runtime/secret.ts'
-import { formatAccess, readAccess } from '../../src/tokens/stored-access.ts'
+import { readAccess, type StoredAccess } from '../../src/tokens/stored-access.ts'
 import { createVault, type TokenField, type Vault, type VaultKey } from '../../src/tokens/vault.ts'
 
 export const vaultKey: VaultKey = { id: 'k1', key: randomBytes(32) }
@@ -121,4 +121,10 @@ export async function dump(store: Store, keys: Keys): Promise<Record<string, str
     names.sort().map(async (name) => [name, (await store.dumpBuffer(name))?.toString('hex') ?? null] as const),
   )
   return Object.fromEntries(values)
+}
+
+/** The access token as the steps store it. */
+export function formatAccess({ generation, times, hubDomain, sealed }: StoredAccess): Buffer {
+  const domain = hubDomain.replaceAll('\n', ' ')
+  return Buffer.concat([Buffer.from(`${generation} ${times.obtainedAt} ${times.expiresAt} ${domain}\n`), sealed])
 }

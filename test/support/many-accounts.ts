@@ -2,8 +2,8 @@ import type { Store } from '../../src/redis/connect.ts'
 import type { Keys } from '../../src/redis/keys.ts'
 import { Secret } from '../../src/runtime/secret.ts'
 import { planRefresh, shareOf } from '../../src/tokens/plan-refresh.ts'
-import { formatAccess } from '../../src/tokens/stored-access.ts'
 import { createVault } from '../../src/tokens/vault.ts'
+import { formatAccess } from './accounts.ts'
 
 export const FIRST_HUB_ID = 20_000_000
 export const KEY = { id: 'k1', key: Buffer.alloc(32, 1) }

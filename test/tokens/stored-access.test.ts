@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { formatAccess, parseAccess, readAccess } from '../../src/tokens/stored-access.ts'
-import { seedAccount } from '../support/accounts.ts'
+import { parseAccess, readAccess } from '../../src/tokens/stored-access.ts'
+import { formatAccess, seedAccount } from '../support/accounts.ts'
 import { redisOfFile } from '../support/of-file.ts'
 
 const redis = redisOfFile()

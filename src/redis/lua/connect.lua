@@ -151,8 +151,7 @@ local expiresAt, refreshAt, writes = ARGV[6], ARGV[7], cjson.decode(ARGV[8])
 
 local a = redis.call('HMGET', ACCOUNT, 'state', 'generation', 'metadataDue', 'hubDomain')
 if not isLive(a[1]) or a[2] ~= generation then return 'lost' end
-local isMarked = a[3] == '1'
-if not isMarked and string.find(a[4] or '', '%S') then return 'known' end
+if a[3] ~= '1' and string.find(a[4] or '', '%S') then return 'known' end
 if not alertsAreAsRead(writes.changes) then return 'lost' end
 redis.call('HSET', tokensKey(), 'scopes', scopes)
 redis.call('HDEL', ACCOUNT, 'metadataDue')
@@ -161,7 +160,7 @@ redis.call('HSET', ACCOUNT, 'expiresAt', expiresAt)
 renewAccess('')
 redis.call('ZADD', dueKey('refresh'), 'XX', refreshAt, hubId)
 -- One that waits for other tokens is polled when it has them.
-if isMarked and (a[1] == 'active' or a[1] == 'failing') then startPolling(hubId, now, now) end
+if a[3] == '1' and (a[1] == 'active' or a[1] == 'failing') then startPolling(hubId, now, now) end
 writeAlerts(hubId, writes)
 return 'stored'
 

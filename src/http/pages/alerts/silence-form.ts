@@ -4,7 +4,6 @@ import { checkMatcher, MATCHER_NAMES } from '../../../alerts/silence.ts'
 import { METRICS } from '../../../limits/reports/all-reports.ts'
 import { ALERT_LEVELS } from '../../../operations/searches.ts'
 import { makeSilence } from '../../../operations/silences.ts'
-import { unlessOfOtherType } from '../../../redis/other-type.ts'
 import { countOf } from '../../../text/format-number.ts'
 import { zoneName } from '../../../text/format-time.ts'
 import { type Html, html } from '../../../text/html.ts'
@@ -26,19 +25,14 @@ const OWN_END = 'until'
 const ONE_TEXT = 'must be one text of at most 2,000 characters'
 
 /** A field as it was sent, or as a link fills it in. One that is dropped would make a silence wider, so none is. */
-const text = z.string(ONE_TEXT).max(2_000, ONE_TEXT).default('')
-const texts = z.preprocess(
-  (given = []) => (Array.isArray(given) ? given : [given]),
-  z.array(z.string(ONE_TEXT).max(2_000, ONE_TEXT)).max(100, 'must be at most 100'),
-)
+const given = z.string(ONE_TEXT).trim().max(2_000, ONE_TEXT)
+const text = given.default('')
+const texts = z.preprocess((sent = []) => [sent].flat(), z.array(given).max(100, 'must be at most 100'))
 const FORM = z
   .object({ name: texts, value: texts, startsAt: text, for: text, endsAt: text, comment: text, do: text })
   .transform(({ name, value, ...form }) => ({
     ...form,
-    rows: Array.from({ length: Math.max(name.length, value.length) }, (_, n) => ({
-      name: name[n] ?? '',
-      value: (value[n] ?? '').trim(),
-    })),
+    rows: (name.length > value.length ? name : value).map((_, n) => ({ name: name[n] ?? '', value: value[n] ?? '' })),
   }))
 type Form = z.output<typeof FORM>
 
@@ -126,17 +120,11 @@ const FIELDS = MATCHER_NAMES.map(
 const MOST_ACCOUNTS = 200
 
 /** Values that are offered for a field; others may be typed. */
-async function choicesOf({ store, keys, registry, silences, explain }: WebDeps) {
-  const alerting = (await registry.alerting()).slice(0, MOST_ACCOUNTS)
-  const domains = await Promise.all(
-    alerting.map(async (hubId) => {
-      const domain = await unlessOfOtherType(store.hget(keys.account(hubId).account, 'hubDomain'), null)
-      return domain || String(hubId)
-    }),
-  )
+async function choicesOf({ registry, silences, explain }: WebDeps) {
+  const alerting = await registry.getMany((await registry.alerting()).slice(0, MOST_ACCOUNTS))
   const rules = explain.rules.map(({ name }) => name)
   return {
-    account: domains.sort(),
+    account: alerting.map(({ hubId, hubDomain }) => hubDomain || String(hubId)).sort(),
     tag: silences.tagNames,
     rule: rules,
     kind: OPEN_KINDS,
