@@ -153,7 +153,7 @@ test('the form has a start, from which a length counts, and says when its accoun
   expect(await silences.active(clock.now())).toEqual([])
   const late = await send(
     '/silences/new',
-    'name=account&value=1&comment=x&for=until&startsAt=2026-11-22T12:00&endsAt=2026-11-21T12:00',
+    'do=silence&name=account&value=1&comment=x&for=until&startsAt=2026-11-22T12:00&endsAt=2026-11-21T12:00',
   )
   expect(late.text).toContain('must be before the end')
 })

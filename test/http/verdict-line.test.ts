@@ -57,7 +57,7 @@ test('pages share a verdict for some seconds, until an operator changes somethin
 test('a page that a form has led to, and that can not be asked for again, keeps its verdict as it is', async () => {
   const { signedIn } = await openServer(redis)
   const { send } = await signedIn()
-  const { status, text } = await send('/silences/new', 'name=level&value=high')
+  const { status, text } = await send('/silences/new', 'name=level&value=high&do=silence')
   expect(status).toBe(400)
   expect(lineOf(text)?.[1]).toBe('')
 })
