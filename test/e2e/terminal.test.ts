@@ -143,7 +143,7 @@ describe('text of strangers', () => {
     const listen = { listen: `127.0.0.1:${port}`, publicUrl: `http://127.0.0.1:${port}` }
     const daemon = spawnDaemon(await scene.configFile({ log, http: listen, provider: { api: 'v1' } }))
     daemons.push(daemon)
-    await daemon.line(/at work/, 0)
+    await daemon.line(/Plimsoll is running/, 0)
     for (const hubId of hubIds) await connectAccount(listen.publicUrl, hubId)
     const connected = () => daemon.lines.filter((line) => line.includes('account connected'))
     await eventually('the accounts', async () => connected().length === hubIds.length)
