@@ -11,13 +11,10 @@ const args = process.argv.slice(2)
 const CODES = { SIGTERM: 143, SIGINT: 130, EPIPE: 141, unwritable: 1 } as const
 
 const nodeNeeded = packageJson.engines.node.replace('>=', '')
-const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
-const [leastMajor = 0, leastMinor = 0] = nodeNeeded.split('.').map(Number)
-if (major < leastMajor || (major === leastMajor && minor < leastMinor)) {
+if (process.versions.node.localeCompare(nodeNeeded, 'en', { numeric: true }) < 0) {
   // An older one would end with a TypeError somewhere on the way.
-  const found = `${process.versions.node} (${process.execPath})`
   process.stderr.write(
-    `plimsoll: it takes Node ${nodeNeeded} or newer, this is ${found}: install one from https://nodejs.org\n`,
+    `plimsoll: it takes Node ${nodeNeeded} or newer, this is ${process.versions.node} (${process.execPath}): install one from https://nodejs.org\n`,
   )
   process.exit(1)
 }
@@ -80,9 +77,12 @@ async function run(): Promise<number> {
   })
 }
 
-const code = await run()
-const isWhole = await output.flushed()
+const code = await run().catch((error: NodeJS.ErrnoException) => {
+  if (error.syscall !== 'uv_cwd') throw error
+  output.err('plimsoll: the current folder was removed: change to another one\n')
+  return 1
+})
 // A stopped daemon has succeeded. Other work that was stopped has not, nor has output without a reader.
-const isDone = isWhole && code !== 1 && endedBy !== 'EPIPE' && endedBy !== 'unwritable'
+const isDone = (await output.flushed()) && code !== 1 && endedBy !== 'EPIPE' && endedBy !== 'unwritable'
 // Nothing may keep a finished command alive: an idle socket least of all.
 process.exit(isDone || endedBy === undefined ? code : CODES[endedBy])

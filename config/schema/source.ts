@@ -176,7 +176,7 @@ function interpolate(written: string, env: Environment): { text: string; used: b
     const value = Object.hasOwn(env, name) ? env[name] : undefined
     if (end === undefined || !/^[A-Za-z_]\w*$/.test(name)) {
       complaints.push(
-        'a ${ starts the name of an environment variable, as in ${NAME}; for the two characters write $${',
+        'a ${ starts the name of an environment variable, as in ${NAME}: letters, digits and _; for the two characters write $${',
       )
     } else if (value === undefined) {
       const near = suggest(name, Object.keys(env))

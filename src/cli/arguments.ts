@@ -37,13 +37,10 @@ export function parseCount(text: string): number {
   return Number(text)
 }
 
-function refuseRows(): never {
-  throw new InvalidArgumentError('A whole number from 1 on, such as 50.')
-}
-
 export function parseRows(text: string): number {
   const rows = parseCount(text)
-  return rows > 0 ? rows : refuseRows()
+  if (rows === 0) throw new InvalidArgumentError('A whole number from 1 on, such as 50.')
+  return rows
 }
 
 export function parseLength(text: string): number {

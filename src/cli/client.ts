@@ -111,7 +111,7 @@ async function* whole(message: IncomingMessage, io: Io): AsyncGenerator<Buffer> 
 
 const CUT_OFF = 'the daemon ended before its answer was whole: run the command again'
 
-function contentOf(body: ApiRequest['body']): Record<string, string> {
+export function contentOf(body: ApiRequest['body']): Record<string, string> {
   if (body === undefined) return {}
   if ('pipe' in body) return { 'content-type': 'application/octet-stream' }
   return { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(JSON.stringify(body))) }

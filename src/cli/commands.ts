@@ -204,16 +204,11 @@ export function programOptions(): Option[] {
 
 /** Options of a command, with those of most commands. */
 export function optionsOf({ options = [], config, json }: CommandSpec): Option[] {
+  const timeout = option('--timeout <duration>', 'wait so long for a busy daemon or Redis (default: 10s)')
   return [
     ...(config === false ? [] : [new Option('-c, --config <file>', 'config file').default(DEFAULT_CONFIG)]),
     ...(json === false ? [] : [new Option('--json', 'print JSON')]),
-    ...(config === false || json === false
-      ? []
-      : [
-          option('--timeout <duration>', 'wait so long for a busy daemon or Redis (default: 10s)').argParser(
-            parseLength,
-          ),
-        ]),
+    ...(config === false || json === false ? [] : [timeout.argParser(parseLength)]),
     ...options,
   ]
 }

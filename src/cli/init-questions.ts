@@ -5,9 +5,9 @@ export const QUESTIONS = {
   scopes: { text: 'scopes of your app, as set at HubSpot', at: 'provider.scopes' },
   publicUrl: { text: 'address of this server in browsers, like https://plimsoll.example.com', at: 'http.publicUrl' },
   appName: { text: 'name of your app, for customers', at: 'http.brand.name' },
-  smtp: { text: 'mail server, like smtps://user:password@mail.example.com:465', at: 'receivers.mail.smtp' },
-  mailFrom: { text: 'sender of mails', at: 'receivers.mail.from' },
-  mailTo: { text: 'mail addresses that get alerts, with commas between them', at: 'receivers.mail.to' },
+  smtp: { text: 'mail server, like smtps://user:password@mail.example.com:465', at: 'receivers.ops.smtp' },
+  mailFrom: { text: 'sender of mails', at: 'receivers.ops.from' },
+  mailTo: { text: 'mail addresses that get alerts, with commas between them', at: 'receivers.ops.to' },
   slack: { text: 'Slack webhook, like https://hooks.slack.com/services/...', at: 'receivers.slack.url' },
   webhook: { text: 'your own webhook (gets JSON)', at: 'receivers' },
 }

@@ -43,6 +43,8 @@ export async function init(io: Io, { config: file, force, ...given }: InitOption
     const either = missing.includes('webhook') ? ' (or --slack, or --smtp with --mail-to)' : ''
     return command.error(`error: missing: ${missing.map(flagOf).join(', ')}${either}`)
   }
+  const problems = problemsIn(io, file, answers).map(({ path, message }) => `${path}: ${message}`)
+  if (problems.length > 0) throw new CommandError(['nothing was written:', ...problems].join('\n'))
   const path = resolve(io.cwd, file)
   const settings = settingsOf(io, file, answers)
   const text = `# Made by plimsoll init. config/example.yaml has all settings with their defaults.\n${yamlOf(settings)}`
@@ -63,10 +65,10 @@ export async function init(io: Io, { config: file, force, ...given }: InitOption
   )
 }
 
-const SOURCE = /^(file|env):(.+)$/
+const SOURCE = /^(file|env):(.*)$/
 
 /** An argument is in the list of processes, and in the history of a shell: these forms have no secret. */
-const HARMLESS = /^((file|env):.|smtps?:\/\/([^:@]+@)?[^@]+$)/
+const HARMLESS = /^((file|env):|smtps?:\/\/([^:@]+@)?[^@]+$)/
 
 async function ask(io: Io, file: string, given: Answers): Promise<Answers> {
   const answers = { ...given }
@@ -91,12 +93,12 @@ async function ask(io: Io, file: string, given: Answers): Promise<Answers> {
       const line = await nextLine()
       io.hideTyping(false)
       // The end of a hidden line is hidden, too.
-      if (isSecret(name) || io.stop.aborted) io.err('\n')
-      if (io.stop.aborted) throw new CommandError('stopped, nothing was written')
-      if (line === undefined) return answers
+      if (isSecret(name) || line === undefined) io.err('\n')
+      if (line === undefined) throw new CommandError('stopped, nothing was written')
       if (line === '' && isOptional) break
       const answer = line === '' ? (usual ?? '') : line
-      const fault = faultOf(io, file, name, { ...answers, [name]: answer })
+      const problems = problemsIn(io, file, { ...answers, [name]: answer })
+      const fault = problems.find(({ path }) => path.startsWith(QUESTIONS[name].at))?.message
       if (fault === undefined) answers[name] = answer
       else say(screen, answer === '' ? 'Required.' : `Not accepted: ${fault}`)
     }
@@ -104,37 +106,36 @@ async function ask(io: Io, file: string, given: Answers): Promise<Answers> {
   return answers
 }
 
-/** The problem of one answer by the config's own check, while others are not given yet. */
-function faultOf(io: Io, file: string, name: Name, answers: Answers): string | undefined {
+/** Problems of the answers by the config's own check; others may not be given yet. */
+function problemsIn(io: Io, file: string, answers: Answers) {
   const text = yamlOf(settingsOf(io, file, answers))
   const result = load(io, file, (path) => (path === resolve(io.cwd, file) ? text : readFileSync(path, 'utf8')))
-  return result.ok ? undefined : result.problems.find(({ path }) => path.startsWith(QUESTIONS[name].at))?.message
+  return result.ok ? [] : result.problems
 }
 
 function settingsOf({ cwd }: Io, file: string, answers: Answers) {
-  const { clientId, clientSecret, publicUrl = '', appName, smtp, mailTo, slack, webhook } = answers
-  const { protocol, port } = URL.parse(publicUrl) ?? {}
-  const setting = (name: string, secret = '') => {
-    const [, source, named = ''] = SOURCE.exec(secret) ?? []
-    if (source === 'file') return { [`${name}File`]: relative(dirname(resolve(cwd, file)), resolve(cwd, named)) }
-    return { [name]: source === 'env' ? `\${${named}}` : secret.replaceAll('${', () => '$${') }
+  const { protocol, port } = URL.parse(answers.publicUrl ?? '') ?? {}
+  const text = (name: Name) => (answers[name] ?? defaultOf(name, answers) ?? '').replaceAll('${', () => '$${')
+  const secret = (name: Name, setting: string = name) => {
+    const [, source, named = ''] = SOURCE.exec(answers[name] ?? '') ?? []
+    if (source === 'file') return { [`${setting}File`]: relative(dirname(resolve(cwd, file)), resolve(cwd, named)) }
+    return { [setting]: source === 'env' ? `\${${named}}` : text(name) }
   }
-  const answerTo = (name: Name) => answers[name] ?? defaultOf(name, answers)
-  const to = mailTo?.split(',').map((address) => address.trim())
+  const to = text('mailTo').match(/[^,\s]([^,]*[^,\s])?/g)
   const secrets = [randomBytes(32).toString('base64')]
   const receivers = {
-    ...(smtp && { mail: { type: 'email', ...setting('smtp', smtp), from: answerTo('mailFrom'), to } }),
-    ...(slack && { slack: { type: 'slack', ...setting('url', slack) } }),
-    ...(webhook && { hook: { type: 'webhook', url: webhook, secrets } }),
+    ...(answers.smtp && { ops: { type: 'email', ...secret('smtp'), from: text('mailFrom'), to } }),
+    ...(answers.slack && { slack: { type: 'slack', ...secret('slack', 'url') } }),
+    ...(answers.webhook && { hook: { type: 'webhook', url: text('webhook'), secrets } }),
   }
   return {
-    provider: { clientId, ...setting('clientSecret', clientSecret), scopes: answerTo('scopes')?.split(/[\s,]+/) },
+    provider: { clientId: text('clientId'), ...secret('clientSecret'), scopes: text('scopes').split(/[\s,]+/) },
     limits: { associations: 'auto' },
     http: {
-      publicUrl,
+      publicUrl: text('publicUrl'),
       // No proxy is between people and the daemon: it listens where browsers ask.
       ...(protocol === 'http:' && port && { listen: `127.0.0.1:${port}` }),
-      ...(appName && { brand: { name: appName } }),
+      ...(answers.appName && { brand: { name: text('appName') } }),
     },
     receivers,
     routes: [{ to: Object.keys(receivers) }],

@@ -73,6 +73,8 @@ function describeSystem(error: unknown): string | undefined {
   return describeTaken(error) ?? describeDisk(error)
 }
 
+const inTheWay = (path: string) => `${path} can't be made: a file has the name of a folder. Name another place`
+
 const DISK: Readonly<Record<string, (path: string) => string>> = {
   EROFS: (path) => `${path} can't be written: its file system is read-only. Mount it writable, or name another place`,
   EACCES: (path) =>
@@ -80,6 +82,8 @@ const DISK: Readonly<Record<string, (path: string) => string>> = {
   EPERM: (path) =>
     `this user may not change ${path}: change its owner, run as the user it belongs to, or name another place`,
   ENOSPC: (path) => `${path} can't be written: its disk is full. Make room, then try again`,
+  EEXIST: inTheWay,
+  ENOTDIR: inTheWay,
   EDQUOT: (path) => `${path} can't be written: this user's quota is used up. Make room, then try again`,
 }
 

@@ -5,7 +5,7 @@ import { isRedisAway, refusesWrites } from '../redis/away.ts'
 import { Lifecycle } from '../runtime/lifecycle.ts'
 import { createLogger, type Logger } from '../runtime/logger.ts'
 import { VaultError } from '../tokens/vault.ts'
-import { type Api, ApiProblem } from './client.ts'
+import { type Api, ApiProblem, contentOf } from './client.ts'
 import { checkInstalled, readConfig } from './installation.ts'
 import { CommandError, type Io, proxiesOf, waitOf } from './io.ts'
 import { whoRuns } from './who-runs.ts'
@@ -46,7 +46,7 @@ export async function withLocalApi(
         const response = await app.inject({
           method,
           url: `/api/v1${path}${query.size === 0 ? '' : `?${query}`}`,
-          headers: { ...headers, ...(body === undefined ? {} : { 'content-type': typeOf(body) }) },
+          headers: { ...headers, ...contentOf(body) },
           ...(body === undefined ? {} : { payload: body }),
           payloadAsStream: true,
         })
@@ -63,10 +63,6 @@ export async function withLocalApi(
   } finally {
     await lifecycle.close()
   }
-}
-
-function typeOf(body: object): string {
-  return 'pipe' in body ? 'application/octet-stream' : 'application/json'
 }
 
 async function untilStopped(io: Io, work: Promise<void>): Promise<void> {

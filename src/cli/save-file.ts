@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { existsSync } from 'node:fs'
+import { statSync } from 'node:fs'
 import { open, rename, rm } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { countOf } from '../text/format-number.ts'
@@ -41,7 +41,9 @@ export async function saveFile(
 }
 
 export function refuseToOverwrite({ cwd }: Io, name: string, force?: boolean, otherwise = 'name another file'): void {
-  if (force === true || !existsSync(resolve(cwd, name))) return
+  const found = statSync(resolve(cwd, name), { throwIfNoEntry: false })
+  if (found?.isFile() === false) throw new CommandError(`${name} is no regular file: ${otherwise}`)
+  if (force === true || found === undefined) return
   throw new CommandError(`${name} exists already: overwrite it with --force, or ${otherwise}`)
 }
 

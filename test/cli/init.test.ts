@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process'
 import {
   existsSync,
   lstatSync,
@@ -13,7 +14,8 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { plimsollHere } from '../support/command.ts'
+import { plimsollHere, run } from '../support/command.ts'
+import { MAIN } from '../support/main.ts'
 
 let folder: string
 beforeAll(() => {
@@ -30,9 +32,9 @@ const init = (...args: string[]) => plimsollHere(['init', ...args], folder)
 const at = (name: string) => join(folder, name)
 
 test.each([
-  ['mail', MAIL, 'mail:\n    type: email'],
+  ['mail', MAIL, 'ops:\n    type: email'],
   ['webhook', HOOK, 'hook:\n    type: webhook'],
-  ['both', [...MAIL, ...HOOK], '- mail\n      - hook'],
+  ['both', [...MAIL, ...HOOK], '- ops\n      - hook'],
 ])(
   'with flags for %s it writes a short config that config check accepts, for this user alone',
   async (name, flags, line) => {
@@ -75,6 +77,18 @@ test('--force makes a file for this user alone, and writes through no link', asy
   mkdirSync(at('forced/folder.yaml'))
   expect(await init(...APP, ...HOOK, '-c', 'forced/folder.yaml', '--force')).toMatchObject({ code: 1 })
   expect(readdirSync(at('forced')).sort()).toEqual(['elsewhere', 'folder.yaml', 'link.yaml', 'open.yaml'])
+  spawnSync('mkfifo', [at('forced/pipe.yaml')])
+  symlinkSync('/dev/null', at('forced/device.yaml'))
+  for (const name of ['pipe', 'device', 'folder']) {
+    expect(await init(...APP, ...HOOK, '-c', `forced/${name}.yaml`, '--force')).toMatchObject({
+      code: 1,
+      err: `plimsoll: forced/${name}.yaml is no regular file: name another one with --config\n`,
+    })
+  }
+  expect([lstatSync(at('forced/pipe.yaml')).isFIFO(), lstatSync(at('forced/device.yaml')).isSymbolicLink()]).toEqual([
+    true,
+    true,
+  ])
 })
 
 test('without a terminal what is missing is wrong usage that names the flags', async () => {
@@ -111,13 +125,57 @@ test('secrets are taken from files and variables by name', async () => {
   expect(out).toContain('redirect URL http://127.0.0.1:8088/oauth/callback')
 })
 
-test('it ends with what config check finds: problems are shown with their lines, and end it with 1', async () => {
-  const args = [...APP, '--webhook', 'ftp://x', '--client-secret', 'file:none.txt', '-c', 'bad.yaml']
+test('what config check would find is said before anything is written, by its setting', async () => {
+  const args = [...APP, '--webhook', 'ftp://x', '--client-secret', 'file:none.txt', '-c', 'bad/bad.yaml']
   const { code, out, err } = await init(...args)
-  expect([code, err]).toEqual([1, 'plimsoll: bad.yaml has 2 problems\n'])
-  expect(out).toContain('none.txt')
-  expect(out).toMatch(/bad\.yaml:\d+:\d+ receivers\.hook\.url/)
-  expect(await plimsollHere(['config', 'check', 'bad.yaml'], folder)).toMatchObject({ code: 1, err })
+  expect([code, out]).toEqual([1, ''])
+  expect(err).toMatch(
+    /^plimsoll: nothing was written:\nprovider\.clientSecretFile: .*none\.txt.*\nreceivers\.hook\.url: .*https?.*\n$/,
+  )
+  expect(existsSync(at('bad'))).toBe(false)
+})
+
+test('the config reads back what was given, whatever is in it', async () => {
+  const args = ['--client-id', '${X} $${Y}', '--app-name', 'A "${B}" C', '-c', 'odd/odd.yaml']
+  const more = ['--smtp', 'smtp://localhost:25', '--mail-to', ' ops@example.com, ,ann@example.com, ']
+  expect(await init(...APP, ...args, ...more)).toMatchObject({ code: 0, err: '' })
+  const { out } = await plimsollHere(['config', 'print', '--json', '-c', 'odd/odd.yaml'], folder)
+  expect(JSON.parse(out)).toMatchObject({
+    provider: { clientId: '${X} $${Y}' },
+    http: { brand: { name: 'A "${B}" C' } },
+    receivers: { ops: { to: ['ops@example.com', 'ann@example.com'] } },
+  })
+})
+
+test.each([
+  ['env:FOO BAR', '', 'letters, digits and _'],
+  ['env:', '', 'letters, digits and _'],
+  ['file:', 'File', 'path of a file'],
+])('%s in place of a secret is refused, as an argument and when asked', async (secret, setting, why) => {
+  const { code, err } = await init(...APP, ...HOOK, '--client-secret', secret, '-c', 'none.yaml')
+  expect([code, err]).toEqual([1, expect.stringContaining(`provider.clientSecret${setting}: `)])
+  expect(err).toContain(why)
+  const io = { inIsTerminal: true, stdin: () => typed(secret) }
+  const asked = await plimsollHere(['init', '--client-id', 'x', '-c', 'none.yaml'], folder, io)
+  expect(asked.err).toMatch(new RegExp(`Not accepted: .*${why}`))
+})
+
+test('a file in place of a folder, or a folder that was removed, is one sentence', async () => {
+  for (const file of ['smtp.txt/x.yaml', 'smtp.txt/folder/x.yaml'])
+    expect(await init(...APP, ...HOOK, '-c', file)).toMatchObject({
+      code: 1,
+      err: expect.stringMatching(/^plimsoll: .*smtp\.txt.* can't be made: a file has the name of a folder.*\n$/),
+    })
+  const gone = await run(
+    'sh',
+    ['-c', `mkdir gone && cd gone && rmdir ../gone && exec '${process.execPath}' '${MAIN}' init`],
+    folder,
+  )
+  expect(gone).toEqual({
+    code: 1,
+    out: '',
+    err: 'plimsoll: the current folder was removed: change to another one\n',
+  })
 })
 
 /** What a user types, as a terminal hands it over. */
@@ -181,10 +239,10 @@ test('it ends with what to do next: the key to back up, the token to sign in wit
   expect(out).toContain('put a proxy with TLS in front of the daemon')
 })
 
-test('an input that ends early is wrong usage', async () => {
+test('Ctrl-D at a question ends it, with nothing written', async () => {
   const io = { inIsTerminal: true, stdin: () => typed('x') }
-  const ended = await plimsollHere(['init', '-c', 'none.yaml'], folder, io)
-  expect(ended).toMatchObject({ code: 2, err: expect.stringContaining('missing: --client-secret,') })
+  const { code, err } = await plimsollHere(['init', '-c', 'none.yaml'], folder, io)
+  expect([code, err]).toEqual([1, expect.stringMatching(/\nplimsoll: stopped, nothing was written\n$/)])
   expect(existsSync(at('none.yaml'))).toBe(false)
 })
 

@@ -291,8 +291,14 @@ describe('environment variables', () => {
     ['${NOT_SET}', 'the environment variable NOT_SET is not set'],
     ['${CLIENT_IT}', 'the environment variable CLIENT_IT is not set, did you mean CLIENT_ID?'],
     ['${toString}', 'the environment variable toString is not set'],
-    ['${open', 'a ${ starts the name of an environment variable, as in ${NAME}; for the two characters write $${'],
-    ['${A:-b}', 'a ${ starts the name of an environment variable, as in ${NAME}; for the two characters write $${'],
+    [
+      '${open',
+      'a ${ starts the name of an environment variable, as in ${NAME}: letters, digits and _; for the two characters write $${',
+    ],
+    [
+      '${A:-b}',
+      'a ${ starts the name of an environment variable, as in ${NAME}: letters, digits and _; for the two characters write $${',
+    ],
   ])('%s is a problem', (written, message) => {
     const text = smallestWith(`provider: { clientId: '${written}', clientSecret: x }`)
     expect(problemsOf(text, { env: { CLIENT_ID: 'x' } })).toEqual([`provider.clientId: ${message}`])
