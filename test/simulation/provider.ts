@@ -49,7 +49,7 @@ export class StandInProvider {
   mood: Mood = 'well'
   /** Accounts with a grant whose answer came to a living process, and that were not uninstalled since. */
   readonly granted = new Map<number, Process>()
-  /** Accounts whose refresh tokens are refused, since their last refresh. */
+  /** Grants whose refresh tokens are refused, since the last refresh of each. */
   readonly refusedFor = new Map<number, { since: number; last: number }>()
   /** Accounts whose refresh token was sent by two at once. */
   readonly redeemedTwice = new Set<number>()
@@ -124,8 +124,8 @@ export class StandInProvider {
           if (failure !== undefined) return { ok: false as const, failure }
           const next = this.mood === 'refuses tokens' ? undefined : this.#redeem(refreshToken.reveal())
           if (next === undefined) return this.#refuse(refreshToken.reveal(), world.now, rejected)
-          const { hubId } = this.issued.get(next) as IssuedToken
-          this.refusedFor.delete(hubId)
+          const { hubId, grant } = this.issued.get(next) as IssuedToken
+          this.refusedFor.delete(grant)
           const { owner: _, ...value } = tell(hubId, next).value
           return { ok: true as const, value }
         })
@@ -165,9 +165,9 @@ export class StandInProvider {
   static readonly lost = { ok: false as const, failure: LOST }
 
   #refuse<T>(name: string, now: number, failure: T) {
-    const hubId = this.issued.get(name)?.hubId ?? 0
-    const { since } = this.refusedFor.get(hubId) ?? { since: now }
-    this.refusedFor.set(hubId, { since, last: now })
+    const grant = this.issued.get(name)?.grant ?? 0
+    const { since } = this.refusedFor.get(grant) ?? { since: now }
+    this.refusedFor.set(grant, { since, last: now })
     return { ok: false as const, failure }
   }
 
