@@ -70,7 +70,7 @@ export default defineConfig({
           maxWorkers: 4,
           sequence: { groupOrder: 2 },
           globalSetup: 'test/support/redis-per-worker.ts',
-          env: { PLIMSOLL_SEEDS: '300' },
+          env: { PLIMSOLL_SEEDS: '60' },
         },
       },
       {

@@ -73,7 +73,7 @@ export async function openHostileFleet(): Promise<HostileFleet> {
     return new Set(items.map(({ hubId }) => hubId)).size >= hubIds.length
   })
   // Before silences hold them back.
-  await eventually('mails', async () => (await mailsOf(scene.sandbox.url)).length >= 8, 60_000)
+  await eventually('mails', async () => (await mailsOf(scene.sandbox.url)).length >= 8)
   await saySomething(api, hubIds)
   await breakDown(scene.sandbox.url, api, hubIds)
   return {

@@ -59,8 +59,8 @@ test.skipIf(!hasRegistry)(
     let said = ''
     for (const stream of [demo.stdout, demo.stderr]) stream.on('data', (data) => (said += data))
     try {
-      const link = await eventually('a link', async () => /http:\S+\/sign-in\?code=\S+/.exec(said)?.[0], 60_000)
-      await eventually('its accounts', async () => said.includes('25 accounts connected'), 60_000)
+      const link = await eventually('a link', async () => /http:\S+\/sign-in\?code=\S+/.exec(said)?.[0])
+      await eventually('its accounts', async () => said.includes('25 accounts connected'))
       const followed = await fetch(link, { redirect: 'manual' })
       const cookie = followed.headers.get('set-cookie')?.split(';')[0] ?? ''
       for (const path of ['/', '/assets/plimsoll.css']) {

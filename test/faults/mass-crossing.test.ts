@@ -39,16 +39,16 @@ test('a threshold that is lowered so that the whole fleet crosses it at once is 
   })
 
   const before = await scene.daemon(settings(95))
-  await eventually('a reading of every account', () => haveReadings(store), 240_000)
+  await eventually('a reading of every account', () => haveReadings(store))
   expect(await before.stop()).toBe(0)
   expect(await transitionsOf(store)).toBe(0)
 
   const daemon = await scene.daemon(settings(80))
   const begun = Date.now()
   await pollEverybody(store, begun)
-  await eventually('every crossing', async () => (await transitionsOf(store)) === ACCOUNTS, 240_000)
+  await eventually('every crossing', async () => (await transitionsOf(store)) === ACCOUNTS)
   const crossedMs = Date.now() - begun
-  await eventually('every message', () => isQuiet(store), 60_000)
+  await eventually('every message', () => isQuiet(store))
   const toldMs = Date.now() - begun
 
   const hooks = (await hooksOf(scene.sandbox.url)).map(({ body }) => body)

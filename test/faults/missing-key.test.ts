@@ -98,7 +98,7 @@ test('an account whose token no key opens fails as any other does, names the key
   const added = { ...JSON.parse(readFileSync(file, 'utf8')), ...withKeys(K2, K1) }
   writeFileSync(file, JSON.stringify(added))
   daemon.child.kill('SIGHUP')
-  await eventually('a refresh', async () => (await account(locked)).state === 'active', 60_000)
+  await eventually('a refresh', async () => (await account(locked)).state === 'active')
   await eventually('the end of its alert', tokenAlert('resolved'))
   await eventually('tokens sealed anew', async () => (await sealedTokens())?.ok)
   expect(daemon.lines.filter((one) => /"(refresh|poll)\.error"/.test(one))).toEqual([])

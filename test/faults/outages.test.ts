@@ -110,7 +110,7 @@ test.concurrent('limits endpoints that hang take no token with them', async (con
     const times = refreshTimes(await journalOf(sandbox.url))
     return [...times.values()].every((at) => at.filter((time) => time > since).length >= 2)
   }
-  await eventually('two more refreshes of every account', refreshedTwice, 180_000)
+  await eventually('two more refreshes of every account', refreshedTwice)
   expect(daemon.lines.filter((line) => line.includes('token.expired'))).toEqual([])
   await send(`${sandbox.url}/sandbox/faults`, 'DELETE')
 })

@@ -113,7 +113,8 @@ describe('the whole fleet, lives of 12 seconds', () => {
 
   test('a mass failure is not mistaken for mass uninstall: all refresh tokens refused for longer than they live', async () => {
     await addFault({ endpoint: 'token', status: 400 })
-    const fleetAlerts = async () => (await told()).filter(({ kind }) => kind === 'fleet')
+    // On a slow machine there may be others: of tokens that expired before their refresh.
+    const fleetAlerts = async () => (await told()).filter(({ cause }) => cause === 'refused')
     await eventually('the alert', async () => (await fleetAlerts()).length > 0)
     // The subject itself: for longer than a single account would be believed.
     await pause(LIFE_MS + 2_000)
@@ -132,7 +133,7 @@ describe('the whole fleet, lives of 12 seconds', () => {
     await control('DELETE', 'faults')
     await refreshedSince(hubIds, Date.now())
     await eventually('all active', async () => (await statesOf(daemon)).active === ACCOUNTS)
-    await eventually('told that it is over', async () => (await fleetAlerts()).at(-1)?.status === 'resolved', 60_000)
+    await eventually('told that it is over', async () => (await fleetAlerts()).at(-1)?.status === 'resolved')
     expect((await told()).filter(({ kind }) => kind === 'token')).toEqual([])
     expect((await journalOf(scene.sandbox.url)).filter(({ endpoint }) => endpoint === 'delete')).toEqual([])
   })

@@ -71,7 +71,7 @@ describe('an account that is deleted', () => {
     const [gone = 0, ...others] = hubIds
     await deleteAtTheProvider(scene, gone)
 
-    await eventually('the refusal confirmed', async () => (await stateOf(daemon.url, gone)) === 'reauthorize', 60_000)
+    await eventually('the refusal confirmed', async () => (await stateOf(daemon.url, gone)) === 'reauthorize')
     const told = await eventually('its alert', async () =>
       (await alertsOf(scene)).find(
         // On a busy machine its token ends before the second refusal: then a warning comes first.

@@ -31,6 +31,8 @@ export interface HookAlert {
   id: string
   supersedes?: string[]
   kind: string
+  /** Of an alert about all accounts. */
+  cause?: string
   status: string
   level: string
   reason: string

@@ -169,7 +169,7 @@ describe('the disk is full', () => {
     })
     const url = `http://127.0.0.1:${/plimsoll-(\d+)\.yaml$/.exec(file)?.[1]}`
     const isThere = async () => (await fetch(`${url}/readyz`).catch(() => undefined))?.status === 200
-    await eventually('ready', isThere, 90_000)
+    await eventually('ready', isThere)
     const hubIds = await hubIdsOf(scene.sandbox.url)
     await connectAll(url, hubIds)
     await eventually('refreshes', async () => {

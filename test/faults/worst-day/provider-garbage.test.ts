@@ -109,7 +109,7 @@ test.concurrent('whatever comes in place of an answer is one failed call, told i
     if (asked % 3 !== 0) return undefined
     return isToken(request) ? faults.tokens.shift() : isFirstReport(request) ? faults.reports.shift() : undefined
   }
-  await eventually('all kinds', async () => faults.tokens.length + faults.reports.length === 0, 60_000)
+  await eventually('all kinds', async () => faults.tokens.length + faults.reports.length === 0)
   await refreshedSince(hubIds, Date.now() + TIMEOUT_MS)
   for (const of of ['token', 'poll'] as const) {
     const said = failures(daemon, of)
