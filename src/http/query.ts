@@ -6,6 +6,11 @@ export function oneOf<const T extends readonly string[]>(values: T) {
   return z.enum(values, `must be one of ${values.filter((value) => value !== '').join(', ')}`)
 }
 
+/** A field that a form sent empty is one that was not filled in. */
+export function optional<T extends z.ZodType>(schema: T) {
+  return z.preprocess((given) => (given === '' ? undefined : given), schema.optional())
+}
+
 /** Checks a query or a body; its faults come back as one 400 that names each parameter. */
 export function check<T extends z.ZodType>(schema: T, given: unknown): z.output<T> {
   const result = schema.safeParse(given)

@@ -24,9 +24,9 @@ export async function pathOfNamed(
 
 const NARROWING = ['state', 'alert', 'tag', 'stale', 'overdue', 'after', 'before']
 
-/** Place at which a page begins or ends, by the name that the page beside it gave; '' = no place in particular. */
-export function placeInAccounts(parameter: string, text: string, sort: AccountSort | undefined): Place | undefined {
-  if (text === '') return undefined
+/** Place at which a page begins or ends, by the name that the page beside it gave. */
+export function placeInAccounts(parameter: string, text: string | undefined, sort: AccountSort): Place | undefined {
+  if (text === undefined) return undefined
   const place = parsePlace(text, sort)
   if (place === undefined) throw wrongParameter(parameter, 'is not a place in a list of this order')
   return place

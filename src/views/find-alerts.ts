@@ -74,7 +74,20 @@ interface AlertSearch extends OpenAlertFilter {
   visit?: (open: OpenState, isHandled: boolean) => void
 }
 
+/** Orders of a list by the worst alert of each account. Of equals the worst comes first. */
+const ORDERS = {
+  worst: () => 0,
+  account: (a: Ordered, b: Ordered) => (a.hubDomain < b.hubDomain ? -1 : Number(a.hubDomain > b.hubDomain)),
+  limit: (a: Ordered, b: Ordered) => (a.place[4] ?? 0) - (b.place[4] ?? 0),
+  age: (a: Ordered, b: Ordered) => (a.place[6] ?? 0) - (b.place[6] ?? 0),
+}
+export type AlertSort = keyof typeof ORDERS
+export const ALERT_SORTS = Object.keys(ORDERS) as AlertSort[]
+type Ordered = Pick<Surveyed, 'hubDomain' | 'place'>
+
 interface Page {
+  sort?: AlertSort | undefined
+  descending?: boolean
   after?: AlertPlace | undefined
   /** A page ends with the account that reaches either. */
   accounts: number
@@ -87,9 +100,13 @@ interface Page {
 export async function findAlerts(deps: Sources, search: AlertSearch, page: Page, now: number): Promise<FoundAlerts> {
   const { silences, level } = search
   const survey = await surveyAlerts(deps, search, now)
+  const { sort = 'worst', descending = false, after } = page
+  const way = descending ? -1 : 1
+  const compare = (a: Ordered, b: Ordered) => way * (ORDERS[sort](a, b) || compareRanks(a.place, b.place))
+  const { hubDomain = '' } = survey.accounts.find(({ hubId }) => hubId === after?.at(-1)) ?? {}
   const rest = survey.accounts
-    .filter(({ place }) => page.after === undefined || compareRanks(place, page.after) > 0)
-    .sort((a, b) => compareRanks(a.place, b.place))
+    .filter((one) => after === undefined || compare(one, { hubDomain, place: after }) > 0)
+    .sort(compare)
   const shown = firstOf(rest, page)
   const hubIds = shown.map(({ hubId }) => hubId)
   const isShown = (open: OpenState) =>

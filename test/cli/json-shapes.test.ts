@@ -1,16 +1,11 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import * as z from 'zod'
 import { ProblemShape } from '../../src/http/problem-shape.ts'
 import { OPERATIONS } from '../../src/operations/all-operations.ts'
 import { describeCommands } from '../../src/operations/describe-commands.ts'
-import { ExportedShape } from '../../src/views/shapes/account.ts'
-import {
-  AnyObjectShape,
-  CheckedConfigShape,
-  DemoFactsShape,
-  FindingShape,
-} from '../../src/views/shapes/installation.ts'
+import { AnyObjectShape, DemoFactsShape } from '../../src/views/shapes/installation.ts'
 import { listOf, type Shape } from '../../src/views/shapes/words.ts'
 import { helpTexts, plimsollHere, type Ran } from '../support/command.ts'
 import { customProperties, refreshTokenFor, send } from '../support/fleet.ts'
@@ -48,14 +43,33 @@ afterAll(() => scene.close())
 
 const plimsoll = (...args: string[]) => plimsollHere([...args, '--config', config], scene.folder)
 
+const FINDING = z.object({
+  name: z.string(),
+  level: z.enum(['ok', 'warn', 'fail']),
+  detail: z.string(),
+  fix: z.string().exactOptional(),
+})
+const PROBLEMS = z.array(
+  z.object({
+    path: z.string(),
+    message: z.string(),
+    line: z.int().exactOptional(),
+    column: z.int().exactOptional(),
+  }),
+)
+const CHECKED_CONFIG = z.discriminatedUnion('ok', [
+  z.object({ ok: z.literal(true), notices: PROBLEMS }),
+  z.object({ ok: z.literal(false), problems: PROBLEMS }),
+])
+
 /** Shapes of commands of this machine, and of what is printed in another shape than the API's. */
 const OWN_SHAPES: Readonly<Record<string, Shape>> = {
   demo: DemoFactsShape,
-  doctor: listOf(FindingShape),
-  'config check': CheckedConfigShape,
+  doctor: listOf(FINDING),
+  'config check': CHECKED_CONFIG,
   'config schema': AnyObjectShape,
   'config print': AnyObjectShape,
-  'accounts export': ExportedShape,
+  'accounts export': z.object({ exported: z.int().min(0), file: z.string() }),
 }
 const COMMANDS = describeCommands(OPERATIONS)
 /** Commands that print JSON. */

@@ -294,15 +294,54 @@ test('alerts are found by account, kind and state, and paged without gaps', asyn
     await world.steps.hset(world.keys.account(hubId).alerts, 'overall', '["warning","r",1,1,1,null,null]')
     await world.steps.sadd(world.keys.alerting, hubId)
   }
-  const first = (await get('/alerts')).text
-  const [, next = ''] = /href="(\/alerts\?after=[\w.-]+)"/.exec(first) ?? []
-  const second = (await get(next)).text
-  const [, last = ''] = /href="(\/alerts\?after=[\w.-]+)" rel="next"/.exec(second) ?? []
-  const seen = [first, second, (await get(last)).text].flatMap((text) =>
-    [...text.matchAll(/href="\/alerts\/([0-9a-f]{16})[^"#]*">/g)].map(([, id]) => id),
-  )
-  expect(new Set(seen).size).toBe(124)
-  expect(seen).toHaveLength(124)
+  for (const query of ['', '?sort=account', '?sort=limit', '?sort=age&order=desc']) {
+    const seen: string[] = []
+    for (let next = `/alerts${query}`; next !== ''; ) {
+      const { text } = await get(next)
+      seen.push(...[...text.matchAll(/href="\/alerts\/([0-9a-f]{16})[^"#]*">/g)].map(([, id = '']) => id))
+      next = /href="(\/alerts\?[^"]*)" rel="next"/.exec(text)?.[1]?.replaceAll('&amp;', '&') ?? ''
+    }
+    expect([query, new Set(seen).size, seen.length]).toEqual([query, 124, 124])
+  }
+})
+
+test('alerts are ordered by the account, the level, the fullness and the age of the worst alert, either way', async () => {
+  const world = await badDay(redis)
+  const { get } = world
+  const [since, now] = [world.clock.now() - 86_400_000, world.clock.now()]
+  for (const [hubId, percent, at] of [
+    [1001, 96, now],
+    [1002, 81, since],
+    [1003, 99, now - 1],
+  ] as const) {
+    const said = { level: 'warning', usage: percent * 10, limit: 1_000, at }
+    const level = hubId === 1001 ? 'critical' : 'warning'
+    await world.steps.del(world.keys.account(hubId).alerts)
+    await world.steps.hset(
+      world.keys.account(hubId).alerts,
+      'customProperties.overall',
+      JSON.stringify([level, 'r', at, 1, at, { ...said, level }, null]),
+    )
+  }
+  const order = async (query: string) => {
+    const { text } = await get(`/alerts?${query}`)
+    return [...text.matchAll(/id="account-(\d+)"/g)].map(([, hubId]) => Number(hubId)).filter((hubId) => hubId > 0)
+  }
+  expect(await order('sort=account')).toEqual([1001, 1002, 1003])
+  expect(await order('sort=account&order=desc')).toEqual([1003, 1002, 1001])
+  expect(await order('sort=limit')).toEqual([1003, 1001, 1002])
+  expect(await order('sort=age')).toEqual([1002, 1003, 1001])
+  expect(await order('order=desc')).toEqual([1002, 1003, 1001])
+  expect(await order('sort=age&level=warning')).toEqual([1002, 1003])
+  const { text } = await get('/alerts?sort=age&level=warning')
+  for (const link of [
+    'href="/alerts?level=warning&amp;sort=age&amp;order=desc" aria-current="true">Age ',
+    'href="/alerts?level=warning">Level<',
+    'href="/alerts?sort=age">all ',
+    '<input type="hidden" name="sort" value="age">',
+  ])
+    expect(text).toContain(link)
+  expect((await get('/alerts?sort=x')).status).toBe(400)
 })
 
 test('attempts to deliver are narrowed by receiver and outcome, and each names its alert; a receiver is tried again alone', async () => {

@@ -4,7 +4,6 @@ import {
   ACCOUNT_SORTS,
   type AccountSort,
   ALERT_FILTERS,
-  type AlertFilter,
   type Place,
   placeText,
 } from '../../accounts/search/account-query.ts'
@@ -16,13 +15,13 @@ import { daysLeftText, formatCount } from '../../text/format-number.ts'
 import { type Html, html } from '../../text/html.ts'
 import { STATE_NAMES } from '../../views/judge-account.ts'
 import { type ListedAccount, readAccountList, WITHOUT_LIMIT, withClosestLimit } from '../../views/list-accounts.ts'
-import { check, oneOf } from '../query.ts'
+import { check, oneOf, optional } from '../query.ts'
 import { placeInAccounts } from '../search-accounts.ts'
 import type { WebDeps } from '../web-deps.ts'
 import type { OperatorPage } from './page.ts'
 import { badge, fullness, NONE, nameLink, readAge } from './parts/cells.ts'
-import { choice, filters, hidden, select, withQuery } from './parts/forms.ts'
-import { htmlTable, nothing, type TableColumn } from './parts/tables.ts'
+import { choice, type FilterValues, filters, hidden, select, withQuery } from './parts/forms.ts'
+import { htmlTable, nothing, sortLink, type TableColumn } from './parts/tables.ts'
 
 const ACCOUNTS_A_PAGE = 50
 
@@ -30,28 +29,37 @@ const once = (most: number) => z.string('must be given once').max(most, 'is too 
 
 const OVERDUE_KINDS = ['refresh', 'poll', 'uninstall'] as const satisfies DueKind[]
 
-// The form sends an empty text for "any".
+/** Query of the page, all of it in the address: a bookmark shows the same list. */
 const ACCOUNT_SEARCH = z.object({
-  q: once(200).default(''),
-  state: oneOf(['', ...ACCOUNT_STATES]).default(''),
-  alert: oneOf(['', ...ALERT_FILTERS]).default(''),
-  tag: once(200).default(''),
-  stale: oneOf(['', '0', '1']).default(''),
-  overdue: oneOf(['', ...OVERDUE_KINDS]).default(''),
-  sort: oneOf(['', ...ACCOUNT_SORTS]).default(''),
-  order: oneOf(['', 'asc', 'desc']).default(''),
-  after: once(400).default(''),
-  before: once(400).default(''),
+  q: optional(once(200).trim()),
+  state: optional(oneOf(ACCOUNT_STATES)),
+  alert: optional(oneOf(ALERT_FILTERS)),
+  tag: optional(once(200)),
+  stale: optional(oneOf(['0', '1'])),
+  overdue: optional(oneOf(OVERDUE_KINDS)),
+  sort: optional(oneOf(ACCOUNT_SORTS)),
+  order: optional(oneOf(['asc', 'desc'])),
+  after: optional(once(400)),
+  before: optional(once(400)),
 })
+type AccountSearch = z.output<typeof ACCOUNT_SEARCH>
 
 /** All accounts, searched, filtered and ordered. */
-export async function showAccounts(deps: WebDeps, { query: asked }: FastifyRequest): Promise<OperatorPage> {
-  const address = addressOf(asked)
-  const { tag, ...query } = address
+export async function showAccounts(deps: WebDeps, { query }: FastifyRequest): Promise<OperatorPage> {
+  const asked = check(ACCOUNT_SEARCH, query)
+  const { q: text = '', sort = 'worst', state, alert, overdue } = asked
   const [{ rows: listed, next, previous }, byState] = await Promise.all([
     readAccountList(deps, {
-      ...query,
-      tag: tagNamed(deps, tag),
+      text,
+      state,
+      alert,
+      overdue,
+      sort,
+      tag: tagNamed(deps, asked.tag),
+      stale: asked.stale === '1',
+      descending: asked.order === 'desc',
+      after: placeInAccounts('after', asked.after, sort),
+      before: placeInAccounts('before', asked.before, sort),
       limit: ACCOUNTS_A_PAGE,
     }),
     deps.registry.countByState(),
@@ -59,68 +67,22 @@ export async function showAccounts(deps: WebDeps, { query: asked }: FastifyReque
   void deps.directory.warm().catch(() => undefined) // A search reports it.
   const now = deps.clock.now()
   const rows = await withClosestLimit(deps, listed)
-  const body = html`<div data-live="counts">${stateLinks(address, byState)}</div>
-${searchForm(address, Object.keys(deps.tags))}
+  const body = html`<div data-live="counts">${stateLinks(asked, byState)}</div>
+${searchForm(asked, Object.keys(deps.tags))}
 <div data-live="accounts" class="one-line">
-${rows.length === 0 ? noneFound(address) : accountRows(rows, address, deps.coverage.settings.freshnessMs, now)}
-${pager(address, next, previous)}
+${rows.length === 0 ? noneFound(asked) : accountRows(rows, asked, deps.coverage.settings.freshnessMs, now)}
+${pager(asked, next, previous)}
 </div>`
   return { at: '/accounts', title: 'Accounts', body }
 }
 
-/** Query of the page, all of it in the address: a bookmark shows the same list. */
-interface AccountsAddress {
-  text: string
-  state: AccountState | undefined
-  alert: AlertFilter | undefined
-  tag: string | undefined
-  /** Only those whose newest reading is too old. */
-  stale: boolean
-  /** Only those for which this should have been done by now. */
-  overdue: DueKind | undefined
-  sort: AccountSort
-  descending: boolean
-  after: Place | undefined
-  before: Place | undefined
-}
-
-function addressOf(query: unknown): AccountsAddress {
-  const { q, state, alert, tag, stale, overdue, order, ...given } = check(ACCOUNT_SEARCH, query)
-  const sort = given.sort || 'worst'
-  return {
-    text: q.trim(),
-    state: state || undefined,
-    alert: alert || undefined,
-    tag: tag || undefined,
-    stale: stale === '1',
-    overdue: overdue || undefined,
-    sort,
-    descending: order === 'desc',
-    after: placeInAccounts('after', given.after, sort),
-    before: placeInAccounts('before', given.before, sort),
-  }
-}
-
 /** The address with some of it changed. Another list begins at its first page. */
-function accountsPath(asked: AccountsAddress, change: Partial<AccountsAddress> = {}): string {
-  const elsewhere = { ...asked, after: undefined, before: undefined, ...change }
-  const { text, state, alert, tag, stale, overdue, sort, descending, after, before } = elsewhere
-  return withQuery('/accounts', {
-    q: text,
-    state,
-    alert,
-    tag,
-    stale: stale ? '1' : undefined,
-    overdue,
-    sort: sort === 'worst' ? undefined : sort,
-    order: descending ? 'desc' : undefined,
-    after: after && placeText(after),
-    before: before && placeText(before),
-  })
+function accountsPath(asked: AccountSearch, change: FilterValues = {}): string {
+  return withQuery('/accounts', { ...asked, after: undefined, before: undefined, ...change })
 }
 
 /** How many accounts are in which state, each a way to see only those. */
-function stateLinks(asked: AccountsAddress, byState: Record<AccountState, number>): Html {
+function stateLinks(asked: AccountSearch, byState: Record<AccountState, number>): Html {
   const total = ACCOUNT_STATES.reduce((sum, state) => sum + byState[state], 0)
   const link = (state: AccountState | undefined, name: string, count: number) => {
     const isShown = state === asked.state
@@ -134,35 +96,35 @@ const ALERT = choice('alert', 'Alert', 'any', ALERT_FILTERS)
 const OVERDUE = choice('overdue', 'Overdue', 'or not', OVERDUE_KINDS)
 
 /** Folded on a phone, unless it narrows the list. */
-function searchForm(
-  { text, state, alert, tag, stale, overdue, sort, descending }: AccountsAddress,
-  tags: readonly string[],
-): Html {
-  const isNarrowed = text !== '' || stale || [alert, tag, overdue].some((given) => given !== undefined)
+function searchForm(asked: AccountSearch, tags: readonly string[]): Html {
+  const { q, state, alert, tag, stale, overdue, sort, order } = asked
+  const isNarrowed = stale === '1' || [q, alert, tag, overdue].some((given) => given !== undefined)
   return filters(
     isNarrowed,
     html`<form method="get" action="/accounts" class="search" role="search">
-<label>Hub id or part of a domain <input type="search" name="q" size="26" value="${text}" maxlength="200"></label>
+<label>Hub id or part of a domain <input type="search" name="q" size="26" value="${q ?? ''}" maxlength="200"></label>
 ${select(ALERT, alert)}
 ${tags.length === 0 ? undefined : select(choice('tag', 'Tag', 'any', tags), tag)}
 ${overdue === undefined ? undefined : select(OVERDUE, overdue)}
-<label><input type="checkbox" name="stale" value="1"${stale ? html` checked` : undefined}> Without a fresh reading</label>
-${hidden('state', state)}${hidden('sort', sort === 'worst' ? undefined : sort)}${hidden('order', descending ? 'desc' : undefined)}
+<label><input type="checkbox" name="stale" value="1"${stale === '1' ? html` checked` : undefined}> Without a fresh reading</label>
+${hidden('state', state)}${hidden('sort', sort)}${hidden('order', order)}
 <button>Search</button>
 </form>`,
   )
 }
 
-function noneFound(asked: AccountsAddress): Html {
-  const { text, state, alert, tag, stale, overdue, after, before } = asked
+function noneFound({ q, state, alert, tag, stale, overdue, after, before }: AccountSearch): Html {
   if (after !== undefined || before !== undefined) return nothing('No account is left on this page.')
-  const isAll = text === '' && !stale && [state, alert, tag, overdue].every((given) => given === undefined)
+  const isAll = stale !== '1' && [q, state, alert, tag, overdue].every((given) => given === undefined)
   if (isAll) return html`<p class="nothing">No account is connected yet. <a href="/install">Connect one</a>.</p>`
   return html`<p class="nothing">No account matches. <a href="/accounts">Show all</a></p>`
 }
 
-function accountRows(rows: readonly ListedAccount[], asked: AccountsAddress, freshnessMs: number, now: number): Html {
-  const sortedBy = (title: string, sort: AccountSort): TableColumn => ({ title, sort: sortLink(asked, sort) })
+function accountRows(rows: readonly ListedAccount[], asked: AccountSearch, freshnessMs: number, now: number): Html {
+  const sortedBy = (title: string, sort: AccountSort): TableColumn => ({
+    title,
+    sort: sortLink(asked, sort, (by) => accountsPath(asked, by)),
+  })
   return htmlTable(
     'Accounts',
     [
@@ -207,21 +169,12 @@ function closestCell({ closest, level }: ListedAccount): Html {
   return html`${fullness(series, level)} <span title="${limitText(series, { usage: series.usage, ...defined({ limit: series.limit ?? undefined }) })}">${name}</span>`
 }
 
-/** By a column, and the other way round where it is that already. */
-function sortLink(asked: AccountsAddress, sort: AccountSort): NonNullable<TableColumn['sort']> {
-  const isNow = asked.sort === sort
-  return {
-    href: accountsPath(asked, { sort, descending: isNow && !asked.descending }),
-    is: isNow ? (asked.descending ? 'descending' : 'ascending') : undefined,
-  }
-}
-
-function pager(asked: AccountsAddress, next: Place | undefined, previous: Place | undefined): Html | undefined {
+function pager(asked: AccountSearch, next: Place | undefined, previous: Place | undefined): Html | undefined {
   const isFirst = asked.after === undefined && asked.before === undefined
   if (isFirst && next === undefined) return undefined
   return html`<nav class="row" aria-label="Pages">
 ${isFirst ? undefined : html`<a href="${accountsPath(asked)}">First page</a>`}
-${previous === undefined ? undefined : html`<a rel="prev" href="${accountsPath(asked, { before: previous })}">Previous accounts</a>`}
-${next === undefined ? undefined : html`<a rel="next" href="${accountsPath(asked, { after: next })}">More accounts</a>`}
+${previous === undefined ? undefined : html`<a rel="prev" href="${accountsPath(asked, { before: placeText(previous) })}">Previous accounts</a>`}
+${next === undefined ? undefined : html`<a rel="next" href="${accountsPath(asked, { after: placeText(next) })}">More accounts</a>`}
 </nav>`
 }

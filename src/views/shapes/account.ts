@@ -209,11 +209,6 @@ export const ImportedShape = shape('Imported', 'Outcome of importing a file of a
     .describe('The first 50 of them.'),
 })
 
-export const ExportedShape = shape('Exported', 'Outcome of exporting the accounts.', {
-  exported: count('Accounts that were written.'),
-  file: text('Name of the file as given.'),
-})
-
 export const AccessTokenShape = shape('AccessToken', 'A valid access token of one account.', {
   accessToken: text('The token: keep it nowhere.'),
   expiresAt: isoMoment('When it ends.'),

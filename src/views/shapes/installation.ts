@@ -1,13 +1,6 @@
 import * as z from 'zod'
 import { count, momentOrNull, shape, text } from './words.ts'
 
-export const FindingShape = shape('Finding', 'Result of one check of `plimsoll doctor`.', {
-  name: text('Name of the check.'),
-  level: z.enum(['ok', 'warn', 'fail']),
-  detail: text('The finding.'),
-  fix: text('What to do; every `fail` has one.').exactOptional(),
-})
-
 const scopes = z.array(z.enum(['read', 'tokens', 'write', 'audit'])).describe('Its scopes.')
 
 export const AdminTokenShape = shape('AdminToken', 'A named admin token; the token itself is kept nowhere.', {
@@ -54,22 +47,6 @@ export const RekeyedShape = shape('Rekeyed', 'Outcome of encrypting all stored t
 })
 
 export type RekeyedShape = z.infer<typeof RekeyedShape>
-
-const ProblemOfConfigShape = shape('ConfigProblem', 'A fault that keeps a config from being used, or a notice.', {
-  path: text('Place in the file; empty: the file as a whole.').meta({ examples: ['thresholds[2].warning.percent'] }),
-  message: text('The fault, and what is allowed.'),
-  line: z.int().exactOptional(),
-  column: z.int().exactOptional(),
-})
-
-export const BadConfigShape = shape('BadConfig', 'A config that can not be used.', {
-  ok: z.literal(false),
-  problems: z.array(ProblemOfConfigShape),
-})
-
-export const CheckedConfigShape = z
-  .discriminatedUnion('ok', [z.object({ ok: z.literal(true), notices: z.array(ProblemOfConfigShape) }), BadConfigShape])
-  .meta({ id: 'CheckedConfig', description: 'The check of a config.' })
 
 export const AnyObjectShape = z
   .looseObject({})

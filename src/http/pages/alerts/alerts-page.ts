@@ -8,6 +8,7 @@ import { readResolved } from '../../../views/alert-log.ts'
 import { handledText } from '../../../views/alert-texts.ts'
 import {
   ALERT_PLACE,
+  ALERT_SORTS,
   type AlertCounts,
   alertPlaceText,
   findAlerts,
@@ -17,23 +18,18 @@ import {
 } from '../../../views/find-alerts.ts'
 import type { AccountAlertsShape } from '../../../views/shapes/alert.ts'
 import { formTokenField, tokenOfWriter } from '../../access/forms.ts'
-import { check, oneOf } from '../../query.ts'
+import { check, oneOf, optional } from '../../query.ts'
 import type { WebDeps } from '../../web-deps.ts'
 import type { OperatorPage } from '../page.ts'
 import { reconnectUrl } from '../parts/alert-links.ts'
 import { accountAlerts } from '../parts/alert-lists.ts'
 import { levelBadge, nameLink, when } from '../parts/cells.ts'
 import { choice, type FilterValues, filters, hidden, select, withQuery } from '../parts/forms.ts'
-import { htmlTable, nothing } from '../parts/tables.ts'
+import { htmlTable, nothing, sortLink } from '../parts/tables.ts'
 import { SILENCE_LENGTHS } from './silence-form.ts'
 
 const ACCOUNTS_A_PAGE = 50
 const ALERTS_A_PAGE = 500
-
-/** A field that a form sent empty is one that was not filled in. */
-function optional<T extends z.ZodType>(schema: T) {
-  return z.preprocess((given) => (given === '' ? undefined : given), schema.optional())
-}
 
 /** Filter of the open alerts on the page. */
 const ALERT_QUERY = z.object({
@@ -41,6 +37,8 @@ const ALERT_QUERY = z.object({
   kind: optional(oneOf(OPEN_KINDS)),
   account: optional(z.string('must be given once').trim().max(120, 'is longer than 120 characters')),
   mark: optional(oneOf([...MARKS, 'resolved'])),
+  sort: optional(oneOf(ALERT_SORTS)),
+  order: optional(oneOf(['asc', 'desc'])),
   after: optional(z.string('must be given once').regex(ALERT_PLACE, 'is not a place in this list')),
 })
 type AlertQuery = z.output<typeof ALERT_QUERY>
@@ -52,7 +50,8 @@ export async function showAlerts(deps: WebDeps, request: FastifyRequest): Promis
   if (mark === 'resolved') return resolvedAlerts(deps, query, now)
   const silences = await deps.silences.active(now)
   const after = query.after === undefined ? undefined : readPlace(query.after)
-  const page = { after, accounts: ACCOUNTS_A_PAGE, alerts: ALERTS_A_PAGE, ofAccount: ALERTS_A_PAGE }
+  const order = { sort: query.sort, descending: query.order === 'desc' }
+  const page = { ...order, after, accounts: ACCOUNTS_A_PAGE, alerts: ALERTS_A_PAGE, ofAccount: ALERTS_A_PAGE }
   const { counts, accounts, next } = await findAlerts(deps, { ...query, mark, silences }, page, now)
   const body = alertsPage({
     counts,
@@ -105,6 +104,18 @@ function resolvedLink(isShown = false): Html {
   return html`<a href="/alerts?mark=resolved"${isShown ? html` aria-current="true"` : undefined}>resolved (${RESOLVED_DAYS} days)</a>`
 }
 
+const HEADS = { account: 'Account', worst: 'Level', limit: 'Limit', age: 'Age' }
+
+/** Heads of the list: each orders it, and the chosen one turns the order round. */
+function sortHeads(filter: AlertQuery): Html {
+  const heads = ALERT_SORTS.map((sort) => {
+    const { href, is } = sortLink(filter, sort, (order) => withQuery('/alerts', { ...filter, ...order }))
+    const current = is && html` aria-current="true"`
+    return html`<a href="${href}"${current}>${HEADS[sort]}${is && (is === 'ascending' ? ' ↑' : ' ↓')}</a>`
+  })
+  return html`<p class="chips">Sort by ${heads}</p>`
+}
+
 interface AlertsPage {
   accounts: readonly AccountAlertsShape[]
   /** Counts of all alerts that match all but the level. */
@@ -121,7 +132,8 @@ interface AlertsPage {
 function alertsPage({ accounts, counts, query, next, token, reconnect, now }: AlertsPage): Html {
   const { after, ...filter } = query
   const isNarrowed = Object.values(query).some((value) => value !== undefined)
-  const list = accountAlerts(accounts, now, { mayWrite: token !== undefined, reconnect })
+  const heads = accounts.length > 1 ? sortHeads(filter) : undefined
+  const list = html`${heads}${accountAlerts(accounts, now, { mayWrite: token !== undefined, reconnect })}`
   return html`<p class="chips" data-live="levels">${levelLink(undefined, counts.critical + counts.warning + counts.handled, filter)}${levelLink('critical', counts.critical, filter)}${levelLink('warning', counts.warning, filter)}${handledLink(counts, filter)}${resolvedLink()}</p>
 ${filterForm(filter)}
 <div data-live="alerts">
@@ -157,12 +169,12 @@ function handledLink(counts: AlertCounts, filter: FilterValues): Html | undefine
 const KIND = choice('kind', 'Kind', 'every kind', ['limit', 'token', 'poll', 'fleet', 'delivery'])
 const MARK = choice('mark', 'State', 'every state', ['active', 'acknowledged', 'silenced', 'resolved'])
 
-function filterForm({ level, kind, account, mark }: Omit<AlertQuery, 'after'>): Html {
+function filterForm({ level, kind, account, mark, sort, order }: AlertQuery): Html {
   const isNarrowed = [kind, account, mark].some((value) => value !== undefined)
   return filters(
     isNarrowed,
     html`<form action="/alerts" class="search" role="search">
-${hidden('level', level)}
+${hidden('level', level)}${hidden('sort', sort)}${hidden('order', order)}
 <label>Account <input name="account" value="${account ?? ''}" placeholder="domain or number" autocomplete="off"></label>
 ${select(KIND, kind)}
 ${select(MARK, mark)}

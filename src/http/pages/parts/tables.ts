@@ -9,6 +9,20 @@ export interface TableColumn {
   sort?: { href: string; is: 'ascending' | 'descending' | undefined }
 }
 
+/** A list by one of its orders, and the other way round where it is by that already: first it is by `worst`. */
+export function sortLink<Sort extends string>(
+  asked: { sort?: Sort | undefined; order?: string | undefined },
+  sort: Sort,
+  pathBy: (by: { sort: Sort | undefined; order: 'desc' | undefined }) => string,
+): NonNullable<TableColumn['sort']> {
+  const isNow = (asked.sort ?? 'worst') === sort
+  const isDescending = asked.order === 'desc'
+  return {
+    href: pathBy({ sort: sort === 'worst' ? undefined : sort, order: isNow && !isDescending ? 'desc' : undefined }),
+    is: isNow ? (isDescending ? 'descending' : 'ascending') : undefined,
+  }
+}
+
 /** A column that is there only for some readers or rows, with its cell: false leaves both out. */
 type Maybe<T> = T | false
 
