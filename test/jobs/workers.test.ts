@@ -51,11 +51,11 @@ test('workers that Redis refuses wait between their tries, and work again once t
   refused.mockImplementation(() => Promise.reject(reply))
   const { queues, done } = await workersOf('refused')
   // Five workers: the third try of one comes two rests after its first.
-  await eventually('several tries of each', async () => refused.mock.calls.length >= 15, 30_000)
+  await eventually('several tries of each', async () => refused.mock.calls.length >= 15)
   expect(performance.now() - begun).toBeGreaterThan(1_500)
   refused.mockRestore()
   await queues.tendHistory.add('tend-history', {})
-  await eventually('the job', async () => done.length > 0, 30_000)
+  await eventually('the job', async () => done.length > 0)
 })
 
 test('a look that hangs makes the process unhealthy that has it in hand, whatever other daemons look at', async () => {

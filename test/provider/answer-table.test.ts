@@ -58,7 +58,7 @@ beforeAll(async () => {
       }
     }
   }
-}, 120_000)
+})
 afterAll(async () => {
   await client.close()
   await far.stop()

@@ -93,7 +93,7 @@ describe('a cluster with replicas', () => {
     onReady(store, () => heard++)
     await cluster.masters[0]?.end('SIGKILL')
     await Promise.all(keys.map((key) => store.set(key, 'after')))
-    await eventually('it is heard of', async () => heard > 0, 20_000)
+    await eventually('it is heard of', async () => heard > 0)
     expect(await store.get(keys[0] ?? '')).toBe('after')
   })
 })

@@ -27,11 +27,9 @@ async function spoilField(key: string, field: string, word: string): Promise<voi
 }
 
 const FIELD = 'overall'
-/** Far more than is needed, and less than a try for ever takes. */
-const SOON = { timeout: 20_000 }
 
 describe('an alert of which one byte is no UTF-8', () => {
-  test('is acknowledged, that is withdrawn, and its account is uninstalled', SOON, async () => {
+  test('is acknowledged, that is withdrawn, and its account is uninstalled', async () => {
     const { ask, connectAccount, poll, keys, clock, deps } = await openServer(redis)
     await connectAccount({ hubId: HUB })
     const state = openState('critical', 'full', clock.now())
@@ -48,7 +46,7 @@ describe('an alert of which one byte is no UTF-8', () => {
     expect(await deps.store.exists(alerts)).toBe(0)
   })
 
-  test('does not keep its account from being connected again', SOON, async () => {
+  test('does not keep its account from being connected again', async () => {
     const w = await openWorld(redis, {
       provider: { exchangeCode: async () => tokens('access-2', 'refresh-2'), metadata: async () => metadata() },
     })
@@ -84,7 +82,7 @@ describe('an alert of which one byte is no UTF-8', () => {
   })
 })
 
-test('a name of an alert that is no UTF-8 ends an uninstall with an error until it is put aside', SOON, async () => {
+test('a name of an alert that is no UTF-8 ends an uninstall with an error until it is put aside', async () => {
   const w = await openWorld(redis)
   await w.account()
   const { alerts } = w.keys.account(HUB)
@@ -108,7 +106,7 @@ test('what a receiver knows of one alert, with a byte that is no UTF-8, keeps no
   expect(await one.told()).toEqual([bad.id, good.id])
 })
 
-test('the state of the token endpoint with a byte that is no UTF-8 is written over', SOON, async () => {
+test('the state of the token endpoint with a byte that is no UTF-8 is written over', async () => {
   const w = await openWorld(redis, { provider: { refresh: async () => tokens('access-2') } })
   const account = await w.account()
   await w.store.set(w.keys.endpoint, Buffer.from('{"shape":1,"breaker":{"detail":"\xff"}}', 'latin1'))

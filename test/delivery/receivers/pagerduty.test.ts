@@ -94,7 +94,7 @@ test('of very many messages that are half sent only what the oldest began with i
     return [outcome, arrived.length - before]
   }
   await attempt(0)
-  await Promise.all(Array.from({ length: 999 }, (_, n) => attempt(n + 1)))
+  for (let n = 1; n < 1_000; n += 27) await Promise.all(Array.from({ length: 27 }, (_, m) => attempt(n + m)))
   // Those that fail again keep what they had.
   expect(await attempt(1)).toEqual(['retry', 1])
   expect(await attempt(1_000)).toEqual(['retry', 2])
