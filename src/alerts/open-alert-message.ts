@@ -1,5 +1,5 @@
-import type { AccountForecasts } from '../limits/forecast/forecast-account.ts'
 import { outlookOf } from '../limits/forecast/outlook.ts'
+import type { AccountForecasts } from '../limits/forecast/stored-forecasts.ts'
 import { readForecasts, readReadings } from '../limits/history/stored-readings.ts'
 import { type Readings, readAt } from '../limits/readings.ts'
 import { parseSeriesId, type Series, seriesById } from '../limits/series.ts'

@@ -1,6 +1,7 @@
 import type { AlertLevel } from '../alerts/alert.ts'
-import { closestLimit, type NearestLimit, outlookOf } from '../limits/forecast/outlook.ts'
+import { outlookOf } from '../limits/forecast/outlook.ts'
 import { readForecasts, readReadings } from '../limits/history/stored-readings.ts'
+import { closestLimit, type NearestLimit } from '../limits/nearest-limit.ts'
 import { type Series, seriesOf } from '../limits/series.ts'
 import { hubIdsIn } from '../redis/keys.ts'
 import type { ViewDeps } from './view-deps.ts'
@@ -19,12 +20,12 @@ export function rankedIn(part: readonly string[]): { hubId: number; place: numbe
  * `unread`: it has no reading; `none`: no limit is known.
  */
 export async function readClosestLimit(
-  deps: Sources,
+  { store, keys }: Sources,
   hubId: number,
   levels: ReadonlyMap<string, AlertLevel>,
   now: number,
 ): Promise<NearestLimit | 'unread' | 'unreadable' | 'none'> {
-  const { kept, forecasts } = await readNumbers(deps, hubId)
+  const [kept, forecasts] = await Promise.all([readReadings(store, keys, hubId), readForecasts(store, keys, hubId)])
   if (kept === undefined) return 'unread'
   if (kept === 'unreadable') return kept
   const rank = ({ id }: Series) => Number(levels.get(id) !== 'critical')
@@ -33,9 +34,4 @@ export async function readClosestLimit(
     .sort((a, b) => rank(a) - rank(b) || (b.percent ?? 0) - (a.percent ?? 0))
   if (worst === undefined) return closestLimit(kept, forecasts, now) ?? 'none'
   return { series: worst, daysLeft: outlookOf(worst, forecasts, now).daysLeft ?? null, nearness: 0 }
-}
-
-async function readNumbers({ store, keys }: Sources, hubId: number) {
-  const [kept, forecasts] = await Promise.all([readReadings(store, keys, hubId), readForecasts(store, keys, hubId)])
-  return { kept, forecasts }
 }

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { storeForecasts } from '../../src/limits/forecast/forecast-account.ts'
+import { storeForecasts } from '../../src/limits/forecast/stored-forecasts.ts'
 import type { Store } from '../../src/redis/connect.ts'
 import type { Keys } from '../../src/redis/keys.ts'
 import { FIRST_HUB_ID, lifeUntilDue, plan, seedFleet, type Turn } from '../support/many-accounts.ts'
@@ -120,8 +120,7 @@ async function seed(store: Store, keys: Keys, accounts: number, others: number):
   }
 }
 
-const BENDS = { quickening: { perDay: 1.9, share: 0.015 }, slowing: { perDay: 1.3, share: -0.005 } }
-const RISING = { overall: { perDay: 1.5, perDayLow: 0.5, perDayHigh: 2.5, scatter: 1.5, leap: 1.5, bends: BENDS } }
+const RISING = { overall: { perDay: 1.5, perDayLow: 0.5, perDayHigh: 2.5, leap: 1.5, bend: 0.015 } }
 
 /** All of them at one moment, in one step of Redis: the daemon finds no part of them before the rest. */
 async function bringDue(store: Store, keys: Keys, { accounts, refreshShare, polls }: Lot): Promise<void> {

@@ -44,7 +44,7 @@ test('the accounts that reach a limit next are a line each, soonest first; --jso
   ] as const) {
     await seedAccount(store, keys, { hubId, hubDomain, obtainedAt: NOW })
     await pollAccount(store, keys, hubId, NOW, readings(NOW, properties(usage, 1_000, {})))
-    const rising = { overall: { perDay: 10, perDayLow: 5, perDayHigh: 20, scatter: 0 } }
+    const rising = { overall: { perDay: 10, perDayLow: 5, perDayHigh: 20, leap: 0, bend: 0 } }
     await foresee(store, keys, hubId, { at: NOW, rising })
   }
   const { out, code } = await run()

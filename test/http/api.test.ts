@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { storeForecasts } from '../../src/limits/forecast/forecast-account.ts'
+import { storeForecasts } from '../../src/limits/forecast/stored-forecasts.ts'
 import { pollAccount } from '../limits/reports.ts'
 import { seedAccount } from '../support/accounts.ts'
 import { redisOfFile } from '../support/of-file.ts'
@@ -116,7 +116,7 @@ describe('accounts', () => {
     const pace = { perDay: 3, perDayLow: 2, perDayHigh: 6 }
     await storeForecasts(steps, keys, 124, {
       at: clock.now(),
-      rising: { overall: { ...pace, scatter: 0 } },
+      rising: { overall: { ...pace, leap: 0, bend: 0 } },
       tooFew: { 'type/0-1': 3 },
     })
     const { json } = await get('/api/v1/accounts/124')

@@ -136,7 +136,7 @@ async function seeded() {
   const full = openState('critical', 'full', now)
   const shown = { 'associations/0-1/0-2': { at: now, atLimit: [{ objectId: 31, label: 'Ann' }], nearLimit: [] } }
   await poll(1234567, readings(now, 960), { overall: full }, shown)
-  const pace = { perDay: 10, perDayLow: 5, perDayHigh: 20, scatter: 0 }
+  const pace = { perDay: 10, perDayLow: 5, perDayHigh: 20, leap: 0, bend: 0 }
   await foresee(steps, keys, 1234567, { at: now, rising: { overall: pace } })
   const silence = { matchers: [['kind', 'token']], author: 'ann', comment: 'x', createdAt: now, endsAt: now + 60_000 }
   await steps.hset(keys.delivery.silences, 's-4k7mp', JSON.stringify(silence))

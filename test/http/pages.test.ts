@@ -3,7 +3,7 @@ import { alertId } from '../../src/alerts/alert-state.ts'
 import { openAlertMessages, readAlertedAccounts } from '../../src/alerts/open-alert-message.ts'
 import { describeAlert } from '../../src/delivery/describe/describe-alert.ts'
 import { DaemonStore, ROLES } from '../../src/heartbeat/daemons.ts'
-import { storeForecasts } from '../../src/limits/forecast/forecast-account.ts'
+import { storeForecasts } from '../../src/limits/forecast/stored-forecasts.ts'
 import { html } from '../../src/text/html.ts'
 import { changeWatch } from '../support/changed-watch.ts'
 import { foresee } from '../support/forecasts.ts'
@@ -147,7 +147,7 @@ test('the limits that are reached next are on the status page, and on their own'
   await poll(4, readings(clock.now(), 700))
   clock.move(900_000)
   await poll(4, readings(clock.now(), 860), { overall: openState('warning', 'full', clock.now()) })
-  const rising = { overall: { perDay: 10, perDayLow: 5, perDayHigh: 20, scatter: 0 } }
+  const rising = { overall: { perDay: 10, perDayLow: 5, perDayHigh: 20, leap: 0, bend: 0 } }
   await foresee(steps, keys, 4, { at: clock.now(), rising })
   await connectAccount({ hubId: 5, hubDomain: 'full.example.com' })
   await poll(5, readings(clock.now(), 1_000))
@@ -345,7 +345,7 @@ test('an account page shows how many days are left to the limits that have a for
   const { get, connectAccount, poll, clock, steps, keys } = await openServer(redis)
   await connectAccount({ hubId: 67 })
   await poll(67, readings(clock.now(), 963))
-  const pace = { perDay: 3, perDayLow: 2, perDayHigh: 4, scatter: 0 }
+  const pace = { perDay: 3, perDayLow: 2, perDayHigh: 4, leap: 0, bend: 0 }
   await storeForecasts(steps, keys, 67, { at: clock.now(), rising: { overall: pace }, tooFew: {} })
   const { text } = await get('/accounts/67')
   expect(text).toContain('12 days left (9 to 19)')

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { pollLimits } from '../../jobs/poll-limits.ts'
 import type { ChunkJob } from '../../jobs/queues.ts'
-import { storeForecasts } from '../../src/limits/forecast/forecast-account.ts'
+import { storeForecasts } from '../../src/limits/forecast/stored-forecasts.ts'
 import type { ProviderClient } from '../../src/provider/client.ts'
 import { metadata } from '../accounts/connected.ts'
 import { associations, properties } from '../limits/reports.ts'
@@ -85,7 +85,7 @@ describe('records at or near their limit', () => {
 /** Its one series rises so much a day, as its forecast has it. */
 async function rising(perDay: number) {
   const one = await polled({ rules: [{ on: 'customProperties.overall', critical: { daysLeft: 100 } }] })
-  const pace = { perDay, perDayLow: perDay, perDayHigh: perDay, scatter: 0 }
+  const pace = { perDay, perDayLow: perDay, perDayHigh: perDay, leap: 0, bend: 0 }
   await storeForecasts(one.store, one.keys, HUB, { at: one.clock.now(), rising: { overall: pace }, tooFew: {} })
   await one.poll()
   return one

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { storeForecasts } from '../../src/limits/forecast/forecast-account.ts'
+import { storeForecasts } from '../../src/limits/forecast/stored-forecasts.ts'
 import { type PollResult, PollStore } from '../../src/limits/poll-store.ts'
 import { type RecordChoice, SampleStore } from '../../src/limits/samples.ts'
 import { readWatch } from '../../src/limits/watch/read-watch.ts'
@@ -236,7 +236,7 @@ async function meddle(w: World, how: string): Promise<void> {
     await forget(w)
   }
   if (how === 'forecast') {
-    const rising = { overall: { perDay: 2, perDayLow: 1, perDayHigh: 3, scatter: 0 } }
+    const rising = { overall: { perDay: 2, perDayLow: 1, perDayHigh: 3, leap: 0, bend: 0 } }
     await storeForecasts(store, keys, HUB, { at: now - 2 * DAY, rising, tooFew: {} })
   }
 }

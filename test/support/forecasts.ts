@@ -1,6 +1,6 @@
-import { type AccountForecasts, storeForecasts } from '../../src/limits/forecast/forecast-account.ts'
-import { nearestLimit } from '../../src/limits/forecast/outlook.ts'
+import { type AccountForecasts, storeForecasts } from '../../src/limits/forecast/stored-forecasts.ts'
 import { readReadings } from '../../src/limits/history/stored-readings.ts'
+import { nearestLimit } from '../../src/limits/nearest-limit.ts'
 import type { Store } from '../../src/redis/connect.ts'
 import type { Keys } from '../../src/redis/keys.ts'
 

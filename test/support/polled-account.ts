@@ -4,7 +4,7 @@ import { type AlertSettings, decideAlerts } from '../../src/alerts/evaluation/de
 import { hasPolledAlerts } from '../../src/alerts/evaluation/judged-by.ts'
 import { decodeEntry } from '../../src/alerts/outbox.ts'
 import { packPoll } from '../../src/limits/findings.ts'
-import { decodeForecasts } from '../../src/limits/forecast/forecast-account.ts'
+import { decodeForecasts } from '../../src/limits/forecast/stored-forecasts.ts'
 import { changeBetween } from '../../src/limits/history/change.ts'
 import type { Readings } from '../../src/limits/readings.ts'
 import type { Store } from '../../src/redis/connect.ts'

@@ -3,7 +3,7 @@ import { refreshTokens } from '../../jobs/refresh-tokens.ts'
 import { recheckWaiting } from '../../src/alerts/sending/read-news.ts'
 import { sendAlerts } from '../../src/alerts/sending/send-alerts.ts'
 import type { Silence } from '../../src/alerts/silence.ts'
-import { storeForecasts } from '../../src/limits/forecast/forecast-account.ts'
+import { storeForecasts } from '../../src/limits/forecast/stored-forecasts.ts'
 import type { Keys } from '../../src/redis/keys.ts'
 import { metadata } from '../accounts/connected.ts'
 import { associations, properties } from '../limits/reports.ts'
@@ -51,7 +51,7 @@ export async function spoiledFleet(redis: TestRedis, keys: Keys) {
   w.says.customProperties = reads(properties(900))
   clock.move(EVERY_MS)
   await round()
-  const pace = { perDay: 10, perDayLow: 10, perDayHigh: 10, scatter: 0 }
+  const pace = { perDay: 10, perDayLow: 10, perDayHigh: 10, leap: 0, bend: 0 }
   const own = keys.account(SPOILED)
   await storeForecasts(store, keys, SPOILED, { at: clock.now(), rising: { overall: pace }, tooFew: {} })
   await store.set(own.paused, clock.now() - 1)

@@ -11,8 +11,8 @@ import type { OpenAlert } from '../../src/alerts/open-alerts.ts'
 import { limitText } from '../../src/alerts/series-name.ts'
 import { renderEmail } from '../../src/delivery/receivers/email/send-email.ts'
 import { slackBody } from '../../src/delivery/receivers/slack/slack-body.ts'
-import { type AccountForecasts, storeForecasts } from '../../src/limits/forecast/forecast-account.ts'
 import { outlookOf } from '../../src/limits/forecast/outlook.ts'
+import { type AccountForecasts, storeForecasts } from '../../src/limits/forecast/stored-forecasts.ts'
 import { seriesById } from '../../src/limits/series.ts'
 import type { AccountState } from '../../src/redis/keys.ts'
 import { daysLeftText, formatCount, formatDistance, formatPercent, formatSpan } from '../../src/text/format-number.ts'
@@ -60,7 +60,7 @@ async function seed({ poll, clock, steps, keys }: World, dice: Dice): Promise<vo
     const read = readings(now, usage, { pair: { atLimit, nearLimit, fullest } })
     // As exactly as it is stored.
     const perDay = Math.ceil(dice() * 2_000) / 100
-    const pace = { perDay, perDayLow: perDay / 2, perDayHigh: perDay * 2, scatter: 0, shareHigh: 0 }
+    const pace = { perDay, perDayLow: perDay / 2, perDayHigh: perDay * 2, leap: 0, bend: 0 }
     const forecasts: AccountForecasts = { at: now, rising: { overall: pace, 'type/0-1': pace }, tooFew: {} }
     const states: Record<string, SeriesState> = {}
     for (const [field, series] of seriesById(read)) {

@@ -12,7 +12,7 @@ const redis = redisOfFile()
 const { store } = redis
 const NOW = Date.parse('2026-11-21T10:00:00Z')
 const DAY = 86_400_000
-const pace = (perDay: number) => ({ perDay, perDayLow: perDay / 2, perDayHigh: 2 * perDay, scatter: 0 })
+const pace = (perDay: number) => ({ perDay, perDayLow: perDay / 2, perDayHigh: 2 * perDay, leap: 0, bend: 0 })
 
 /** Usage of 1,000 and a pace for each series. */
 type Numbers = Record<string, readonly [usage: number, perDay: number]>

@@ -1,5 +1,5 @@
-import type { AccountForecasts } from '../../limits/forecast/forecast-account.ts'
 import { type Outlook, outlookOf, tenths } from '../../limits/forecast/outlook.ts'
+import type { AccountForecasts } from '../../limits/forecast/stored-forecasts.ts'
 import { isOfOnePair, keyOf, type Readings, readAt } from '../../limits/readings.ts'
 import { type Samples, shownRecords } from '../../limits/samples.ts'
 import { parseSeriesId, type Series, seriesById } from '../../limits/series.ts'

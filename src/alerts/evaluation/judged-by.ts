@@ -1,5 +1,5 @@
 import { fingerprint, NOT_JUDGED } from '../../limits/fingerprints.ts'
-import { areFresh } from '../../limits/forecast/forecast-account.ts'
+import { areFresh } from '../../limits/forecast/stored-forecasts.ts'
 import { type Pair, pairId } from '../../limits/pair.ts'
 import type { Begun } from '../../limits/poll-store.ts'
 import type { Report } from '../../limits/reports/report.ts'

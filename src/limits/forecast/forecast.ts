@@ -1,34 +1,38 @@
-import { type Bends, bendsOf, daysAlong } from './bend.ts'
-import { type DailyPoint, meanPace, steadyPace, stepsOf, stepsWithin, type UsagePace } from './pace.ts'
+import { z } from 'zod'
 
-/** The pace of a series, and what may come between it and its limit. What is absent does not. */
-export interface Forecast extends UsagePace {
-  /** How the pace may change from day to day. */
-  bends?: Bends
-  /** How much may be added at once, beyond the pace. */
-  leap?: number
+/** The usage of a series at the end of one day. */
+export interface DailyPoint {
+  day: number
+  usage: number
 }
+
+/** How fast usage rises, in absolute numbers: a limit that moves is never read as growth. */
+export const Forecast = z.object({
+  perDay: z.number(),
+  /** The range in which the pace lies. */
+  perDayLow: z.number(),
+  perDayHigh: z.number(),
+  /** How much may be added at once, beyond the pace. */
+  leap: z.number(),
+  /** By what share the pace may change each day; below 0 it slows down. */
+  bend: z.number(),
+})
+export type Forecast = z.infer<typeof Forecast>
 
 /** Days from now until the limit. */
 export interface DaysLeft {
   days: number
-  /** At the high and the low end of the range; `latest` null: further ahead than any forecast. */
+  /** At the soonest and at the latest; `latest` null: further ahead than any forecast. */
   earliest: number
   latest: number | null
 }
 
-export type NoDaysLeft = 'no-limit' | 'no-growth' | 'not-in-sight'
-
 /**
- * The long window: six whole weeks. Whole ones, because people work on weekdays and each weekday must count equally often;
- * six, because fewer let one busy week decide, and more show the pace of last season.
+ * Six whole weeks. Whole ones, because people work on weekdays and each weekday must count equally often; six,
+ * because fewer let one busy week decide, and more show the pace of last season.
  */
 export const WINDOW_DAYS = 42
-/**
- * The short window, for a new pace, which the long one shows only after some three tenths of it: a whole week too, or each
- * weekend would be a change. A change within the week is diluted in its mean, so the pace of its last three days counts beside
- * it, the fewest that have a scatter.
- */
+/** A new pace shows in its first week; its last three days tell how fast it is, the fewest that have a scatter. */
 const WEEK_DAYS = 7
 const LAST_DAYS = 3
 /** Daily points that a forecast needs, and so days too: fewer make no week. Gaps just take away points. */
@@ -38,107 +42,149 @@ export const HORIZON_DAYS = 1095
 /** Further ahead than that no pace is sure to last: it was watched for half as long. Then there is no later end. */
 const LATEST_DAYS = 2 * WINDOW_DAYS
 
+/** Share of the weeks that lie at most so far beside the pace: one jump is in a fifth of them, and must not decide. */
+const USUAL = 0.75
+/** How much more than that the range allows for. The sooner end has more room: it is the one that harms. */
+const LATER = 1.5
+const SOONER = 3
+/** A bend is known by two halves only, so it may be sharper. */
+const SHARPER = 1.3
+/** At most this share of all days lies between two that are compared: one jump is then in less than half of the pairs. */
+const APART = 0.6
+
 /**
- * How fast a series rises, where it does so for sure: a pace that may as well be chance foretells nothing.
+ * How fast a series rises, where it does so for sure: a pace that may as well be chance foretells nothing. It is the pace
+ * of the weeks, or that of the last days where they are surely faster; the range holds both, and what else may come.
  *
  * @param points oldest first, a day at most once
  */
 export function forecast(points: readonly DailyPoint[]): Forecast | 'not-enough-history' | 'no-growth' {
-  if (points.length < ENOUGH_POINTS) return 'not-enough-history'
-  const pace = paceOfBoth(points)
-  if (pace === undefined) return 'no-growth'
-  const [bends, leap] = [bendsOf(points, pace), leapOf(points, pace.perDay)]
+  const [first, last] = [points[0], points.at(-1)]
+  if (first === undefined || last === undefined || points.length < ENOUGH_POINTS) return 'not-enough-history'
+  // Most series do not move, and are computed every day.
+  if (points.every(({ usage }) => usage === first.usage)) return 'no-growth'
+  const days = last.day - first.day
+  const weeks = medianPace(points, APART * days)
+  const luck = luckOf(points, weeks, days)
+  const lately = [WEEK_DAYS, LAST_DAYS].flatMap((span) => recentPace(points, span))
+  const [week = { low: weeks, high: weeks }] = lately
+  const isFaster = week.low > Math.max(0, weeks)
+  if (!isFaster && (weeks <= luck || week.high < 0)) return 'no-growth'
+  const recent = isFaster || week.high < weeks ? lately : []
+  const perDay = isFaster ? Math.max(...recent.map(({ mean }) => mean)) : weeks
+  const fall = deepestFall(points)
+  // A fall that happened once will happen again.
+  const withFalls = fall === 0 ? perDay : (last.usage - first.usage - fall) / days
+  const perDayHigh = Math.max(weeks + SOONER * luck, slope(first, last), ...recent.map(({ high }) => high))
   return {
-    ...pace,
-    perDayLow: Math.min(pace.perDayLow, paceWithFalls(points)),
-    ...(bends === undefined ? {} : { bends }),
-    ...(leap > 0 ? { leap } : {}),
+    perDay: short(perDay),
+    perDayLow: short(Math.min(weeks - LATER * luck, withFalls, ...recent.map(({ low }) => low))),
+    perDayHigh: short(perDayHigh),
+    leap: short(leapOf(points, perDay)),
+    bend: short(bendOf(points, perDayHigh)),
   }
 }
 
-/** The largest step but one, beyond the pace: as much may be added tomorrow. The largest may be one of its kind. */
-function leapOf(points: readonly DailyPoint[], perDay: number): number {
-  const beyond = stepsWithin(points).map(({ change, days }) => change - perDay * days)
-  return beyond.sort((a, b) => b - a)[1] ?? 0
+/** Four digits: far more than any forecast is good for. */
+function short(number: number): number {
+  return Number(number.toPrecision(4))
+}
+
+/** The median of the slopes between all pairs of days that are not too far apart: a few odd days can't move it. */
+function medianPace(points: readonly DailyPoint[], apart: number): number {
+  const slopes = new Float64Array((points.length * (points.length - 1)) / 2)
+  let count = 0
+  for (const [n, to] of points.entries()) {
+    for (const from of points.slice(0, n)) if (to.day - from.day <= apart) slopes[count++] = slope(from, to)
+  }
+  const sorted = slopes.subarray(0, count).sort()
+  const middle = sorted.length / 2
+  return ((sorted[Math.ceil(middle) - 1] ?? 0) + (sorted[Math.floor(middle)] ?? 0)) / 2
 }
 
 /**
- * The pace less the falls: a cleaning that happened once will happen again, so the deepest fall counts once more. No
- * fall, no limit to the pace.
+ * How far chance may have moved the pace: usage is a count, so good and bad luck add up from day to day. It is measured
+ * by whole weeks, in which weekdays cancel out.
  */
-function paceWithFalls(points: readonly DailyPoint[]): number {
-  const [first, last] = [points[0], points.at(-1)] as [DailyPoint, DailyPoint]
-  let [highest, fall] = [first.usage, 0]
+function luckOf(points: readonly DailyPoint[], perDay: number, days: number): number {
+  const span = Math.min(WEEK_DAYS, Math.floor(days / 3))
+  const beside = points.flatMap((to) => {
+    const from = points.findLast(({ day }) => to.day - day >= span)
+    return from === undefined ? [] : [besidePace(from, to, perDay) / Math.sqrt(to.day - from.day)]
+  })
+  beside.sort((a, b) => a - b)
+  return ((beside[Math.floor(USUAL * beside.length)] ?? 0) * widerFor(days / span)) / Math.sqrt(days)
+}
+
+/** The pace of the last days, in the range that their own scatter gives it; none where too few were read to have one. */
+function recentPace(points: readonly DailyPoint[], days: number) {
+  const until = points.at(-1)?.day ?? 0
+  const last = points.filter(({ day }) => day >= until - days)
+  const steps = last.slice(1).map((to, n) => slope(last[n] as DailyPoint, to))
+  const freedom = steps.length - 1
+  if (freedom < 2) return []
+  const mean = steps.reduce((sum, step) => sum + step, 0) / steps.length
+  const variance = steps.reduce((sum, step) => sum + (step - mean) ** 2, 0) / steps.length
+  // Eight of ten means of the normal distribution lie so near.
+  const half = 1.28 * widerFor(freedom) * Math.sqrt(variance / freedom)
+  return [{ mean, low: mean - half, high: mean + half }]
+}
+
+/** How much wider a range is that so few tell of, about as Student has it. */
+function widerFor(count: number): number {
+  return 1 + 1 / count
+}
+
+function deepestFall(points: readonly DailyPoint[]): number {
+  let [highest, fall] = [0, 0]
   for (const { usage } of points) {
     highest = Math.max(highest, usage)
     fall = Math.max(fall, highest - usage)
   }
-  return fall === 0 ? Number.POSITIVE_INFINITY : (last.usage - first.usage - fall) / (last.day - first.day)
+  return fall
 }
 
-/**
- * Pace of the long window, and of the short one where its range lies apart from the long one's pace. Then the sooner
- * end decides, since the new pace may last, and the range holds both, since it may not. Undefined where neither rises,
- * and where usage falls now, even if it rose before.
- */
-function paceOfBoth(points: readonly DailyPoint[]): UsagePace | undefined {
-  const long = steadyPace(points)
-  const { week, last } = recentPaces(points)
-  const isFaster = week !== undefined && week.perDayLow > Math.max(0, long.perDay)
-  const isSlower = week !== undefined && week.perDayHigh < long.perDay
-  if (!isFaster && (long.perDayLow <= 0 || (week?.perDayHigh ?? 0) < 0)) return undefined
-  if (!isFaster && !isSlower) return long
-  const both = [long, week, last].filter((pace) => pace !== undefined)
-  return {
-    perDay: isFaster ? Math.max(...both.map(({ perDay }) => perDay)) : long.perDay,
-    perDayLow: Math.min(...both.map(({ perDayLow }) => perDayLow)),
-    perDayHigh: Math.max(...both.map(({ perDayHigh }) => perDayHigh)),
-    scatter: long.scatter,
-  }
+/** The largest step but one, beside the pace: the largest may be one of its kind. What the next day takes back is none. */
+function leapOf(points: readonly DailyPoint[], perDay: number): number {
+  const steps = points.slice(1).map((to, n) => {
+    const from = points[n] as DailyPoint
+    return Math.min(besidePace(from, to, perDay), besidePace(from, points[n + 2] ?? to, perDay))
+  })
+  return steps.sort((a, b) => b - a)[1] ?? 0
 }
 
-function recentPaces(points: readonly DailyPoint[]) {
-  const steps = stepsOf(points)
-  const until = points.at(-1)?.day ?? 0
-  const since = (days: number) => meanPace(steps.filter(({ day }) => day > until - days))
-  return { week: since(WEEK_DAYS), last: since(LAST_DAYS) }
+/** By what share the pace changed from day to day, by the older and the newer half of them. */
+function bendOf(points: readonly DailyPoint[], perDayHigh: number): number {
+  const [first, last] = [points[0], points.at(-1)] as [DailyPoint, DailyPoint]
+  const middle = points[(points.length - 1) >> 1] as DailyPoint
+  const [older, newer] = [slope(first, middle), slope(middle, last)]
+  // Growth that has just begun shows no bend yet: it may as well be by a share of usage, as with interest.
+  if (older <= 0 || newer <= 0) return perDayHigh / Math.max(1, last.usage)
+  return (SHARPER * Math.log(newer / older)) / ((last.day - first.day) / 2)
 }
 
-/** Days until usage reaches the limit: 0 at or over it, with or without a forecast. */
-export function daysLeft(usage: number, limit: number | null, pace: Forecast | undefined): DaysLeft | NoDaysLeft {
-  if (limit === null) return 'no-limit'
+function slope(from: DailyPoint, to: DailyPoint): number {
+  return (to.usage - from.usage) / (to.day - from.day)
+}
+
+function besidePace(from: DailyPoint, to: DailyPoint, perDay: number): number {
+  return Math.abs(to.usage - from.usage - perDay * (to.day - from.day))
+}
+
+/** Days until usage reaches the limit, 0 at or over it; undefined where it is not in sight. */
+export function daysLeft(usage: number, limit: number, pace: Forecast): DaysLeft | undefined {
   if (usage >= limit) return { days: 0, earliest: 0, latest: 0 }
-  if (pace === undefined) return 'no-growth'
-  const remaining = limit - usage
-  const days = remaining / pace.perDay
-  if (days > HORIZON_DAYS) return 'not-in-sight'
-  const [earliest, latest] = [earliestOf(Math.max(0, remaining - (pace.leap ?? 0)), pace), latestOf(remaining, pace)]
-  return { days, earliest, latest: latest > LATEST_DAYS ? null : latest }
+  const { perDay, perDayLow, perDayHigh, leap, bend } = pace
+  const left = limit - usage
+  if (left / perDay > HORIZON_DAYS) return undefined
+  const earliest = daysAlong(perDayHigh, Math.max(0, bend), Math.max(0, left - leap))
+  // Usage may stand a leap above its pace, or half of one on the average.
+  const latest = daysAlong(perDayLow, Math.min(0, bend), left + leap / 2)
+  return { days: left / perDay, earliest, latest: latest > LATEST_DAYS ? null : latest }
 }
 
-function earliestOf(remaining: number, pace: Forecast): number {
-  if (remaining === 0) return 0
-  const { earliest } = reachRange(remaining, pace)
-  return pace.bends === undefined ? earliest : Math.min(earliest, daysAlong(pace.bends.quickening, remaining))
-}
-
-function latestOf(remaining: number, pace: Forecast): number {
-  const { latest } = reachRange(remaining, pace)
-  return pace.bends === undefined ? latest : Math.max(latest, daysAlong(pace.bends.slowing, remaining))
-}
-
-/**
- * The soonest and the latest moment at which usage gets that far. Both allow for the uncertain pace, which grows with
- * the days, and for chance, which grows with their root: t with (remaining - pace * t)^2 = (range * t)^2 + scatter^2 *
- * t.
- */
-function reachRange(remaining: number, { perDay, perDayLow, perDayHigh, scatter }: UsagePace) {
-  const chance = scatter ** 2
-  const middle = 2 * remaining * perDay + chance
-  const beside = (range: number) => Math.sqrt(chance ** 2 + 4 * remaining * (perDay * chance + remaining * range ** 2))
-  const slower = perDay - perDayLow
-  return {
-    earliest: (2 * remaining ** 2) / (middle + beside(perDayHigh - perDay)),
-    latest: perDayLow > 0 ? (middle + beside(slower)) / (2 * (perDay ** 2 - slower ** 2)) : Number.POSITIVE_INFINITY,
-  }
+/** Days until usage has come so far; infinite where the pace ends before. */
+function daysAlong(perDay: number, bend: number, far: number): number {
+  if (perDay <= 0) return Number.POSITIVE_INFINITY
+  return bend === 0 ? far / perDay : Math.log1p(Math.max(-1, (bend * far) / perDay)) / bend
 }

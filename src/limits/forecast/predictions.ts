@@ -1,3 +1,4 @@
+import { z } from 'zod'
 import type { Snapshot } from '../history/history.ts'
 import { type Readings, readAt } from '../readings.ts'
 import { seriesById, seriesId } from '../series.ts'
@@ -11,42 +12,19 @@ const DAY_MS = 86_400_000
 const UNREAD_MS = 3 * DAY_MS
 
 /** The forecast of a series when it first came so near: it reaches `limit` within that range of days. */
-export interface Prediction {
+export const Prediction = z.object({
   /** Moment at which the usage was read that it counts from, ms. */
-  at: number
-  limit: number
+  at: z.number(),
+  limit: z.number(),
   /** Whole days after that, as people read them: not before the one, nor after the other; null: or never. */
-  earliest: number
-  latest: number | null
-}
+  earliest: z.number(),
+  latest: z.number().nullable(),
+})
+export type Prediction = z.infer<typeof Prediction>
 
 /** `open`: no last day was named, and it was not reached within `UPCOMING_DAYS`: neither right nor wrong. */
 export const OUTCOMES = ['held', 'later', 'sooner', 'open'] as const
 export type Outcome = (typeof OUTCOMES)[number]
-
-/** The series of a prediction by now. */
-interface Development {
-  limit: number | null
-  /** Moment at which usage was first read at the forecast limit, ms; undefined: not since. */
-  reachedAt: number | undefined
-  /** Moment of the last reading, ms. */
-  readAt: number
-}
-
-/** `later` also stands for never. A limit that was moved before it was reached ends a prediction: 'void'. */
-export function judge(prediction: Prediction, { limit, reachedAt, readAt }: Development): Outcome | 'pending' | 'void' {
-  const { at, earliest, latest } = prediction
-  const end = at + (latest ?? UPCOMING_DAYS) * DAY_MS
-  if (reachedAt !== undefined) {
-    if (reachedAt < at + earliest * DAY_MS) return 'sooner'
-    return latest !== null && reachedAt > end ? 'later' : 'held'
-  }
-  if (limit !== prediction.limit) return 'void'
-  if (readAt <= end) return 'pending'
-  return latest === null ? 'open' : 'later'
-}
-
-export type Predictions = Readonly<Record<string, Prediction>>
 
 /** An account when its forecasts are made anew. */
 interface AccountNow {
@@ -59,50 +37,46 @@ interface AccountNow {
 
 /**
  * Predictions that are on record from now on, by series, and how the others ended. A series has one at a time: while it is open,
- * what later forecasts name is not on record.
+ * what later forecasts name is not on record. A limit that was moved before it was reached ends it without an outcome.
  */
-export function followPredictions(before: Predictions, account: AccountNow): { open: Predictions; ended: Outcome[] } {
+export function followPredictions(before: Readonly<Record<string, Prediction>>, account: AccountNow) {
   const { readings, snapshots, rising, now } = account
-  const series = seriesById(readings)
   const open: Record<string, Prediction> = {}
   const ended: Outcome[] = []
-  for (const [id, prediction] of Object.entries(before)) {
-    const one = series.get(id)
-    const read = one && readAt(one, readings)
-    if (one === undefined || read === undefined || now - read > UNREAD_MS) continue
-    const outcome = judge(prediction, { ...one, reachedAt: reachedAt(id, prediction, snapshots), readAt: read })
-    if (outcome === 'pending') open[id] = prediction
-    else if (outcome !== 'void') ended.push(outcome)
-  }
-  for (const [id, pace] of Object.entries(rising)) {
-    const one = series.get(id)
-    const at = one && readAt(one, readings)
-    if (open[id] !== undefined || one?.limit == null || at === undefined) continue
-    const left = daysLeft(one.usage, one.limit, pace)
-    if (typeof left !== 'object' || left.days <= 0 || left.days > UPCOMING_DAYS) continue
+  for (const [id, { limit, ...series }] of seriesById(readings)) {
+    const at = readAt(series, readings)
+    if (at === undefined || limit === null || now - at > UNREAD_MS) continue
+    const said = before[id]
+    const reached = said && reachedAt(id, said, snapshots)
+    if (said !== undefined && (reached !== undefined || said.limit === limit)) {
+      const outcome = outcomeOf(said, reached, at)
+      if (outcome === 'pending') open[id] = said
+      else ended.push(outcome)
+    }
+    const left = rising[id] && daysLeft(series.usage, limit, rising[id])
+    if (open[id] !== undefined || left === undefined || left.days <= 0 || left.days > UPCOMING_DAYS) continue
     // A range that is exact to the minute may be missed by a minute.
     const [earliest, latest] = [Math.max(0, Math.ceil(left.earliest) - 1), left.latest && Math.floor(left.latest) + 1]
-    open[id] = { at, limit: one.limit, earliest, latest }
+    open[id] = { at, limit, earliest, latest }
   }
   return { open, ended }
 }
 
+/** The moment at which usage was first read at the forecast limit, ms; undefined: not since. */
 function reachedAt(id: string, { at, limit }: Prediction, snapshots: readonly Snapshot[]): number | undefined {
   const isFull = ({ series }: Snapshot) => series.some((one) => one.usage >= limit && seriesId(one) === id)
   return snapshots.find((snapshot) => snapshot.at > at && isFull(snapshot))?.at
 }
 
-/** In few words, for the account's forecasts. */
-export function encodePredictions(predictions: Predictions): unknown[] {
-  return Object.entries(predictions).map(([id, { at, limit, earliest, latest }]) => [id, at, limit, earliest, latest])
-}
-
-/** Unreadable predictions count as none. */
-export function decodePredictions(stored: unknown): Predictions {
-  const rows = Array.isArray(stored) ? stored.filter(Array.isArray) : []
-  const read = rows.flatMap(([id, at, limit, earliest, latest]) => {
-    const isRead = typeof id === 'string' && [at, limit, earliest, latest ?? 0].every(Number.isFinite)
-    return isRead ? [[id, { at, limit, earliest, latest: latest ?? null }] as const] : []
-  })
-  return Object.fromEntries(read)
+/** `later` also stands for never. Time goes by what was read, not by the clock. */
+function outcomeOf(
+  { at, earliest, latest }: Prediction,
+  reached: number | undefined,
+  readAt: number,
+): Outcome | 'pending' {
+  const end = at + (latest ?? UPCOMING_DAYS) * DAY_MS
+  if (reached !== undefined && reached < at + earliest * DAY_MS) return 'sooner'
+  if (reached !== undefined && (latest === null || reached <= end)) return 'held'
+  if (reached === undefined && readAt <= end) return 'pending'
+  return latest === null ? 'open' : 'later'
 }

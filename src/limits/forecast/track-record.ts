@@ -12,16 +12,9 @@ export type TrackRecord = Readonly<Record<Outcome, number>>
 const countsOf = ({ forecastOutcomes: key }: Keys) => ({ key, names: OUTCOMES, days: RECORD_DAYS })
 
 /** Adds to the counts of today. Nothing is sent where no prediction ended. */
-export async function countOutcomes(
-  store: Store,
-  keys: Keys,
-  outcomes: readonly Outcome[],
-  now: number,
-): Promise<void> {
-  if (outcomes.length === 0) return
-  const counts: Partial<Record<Outcome, number>> = {}
-  for (const outcome of outcomes) counts[outcome] = (counts[outcome] ?? 0) + 1
-  await addToDay(store, countsOf(keys), counts, now)
+export async function countOutcomes(store: Store, keys: Keys, ended: readonly Outcome[], now: number): Promise<void> {
+  const counts = OUTCOMES.map((outcome) => [outcome, ended.filter((one) => one === outcome).length])
+  if (ended.length > 0) await addToDay(store, countsOf(keys), Object.fromEntries(counts), now)
 }
 
 export async function readTrackRecord(store: Store, keys: Keys, now: number): Promise<TrackRecord> {

@@ -1,7 +1,7 @@
 import type { Store } from '../../redis/connect.ts'
 import type { Keys } from '../../redis/keys.ts'
 import { unlessOfOtherType } from '../../redis/other-type.ts'
-import { type AccountForecasts, decodeForecasts } from '../forecast/forecast-account.ts'
+import { type AccountForecasts, decodeForecasts } from '../forecast/stored-forecasts.ts'
 import type { Readings } from '../readings.ts'
 import { readWatch } from '../watch/read-watch.ts'
 import { unlessUnreadable } from './packed-bytes.ts'

@@ -156,7 +156,9 @@ function live({ steps, needed }: typeof run extends fc.Arbitrary<infer T> ? T : 
       const pairs = one.atLimit === 'gone' ? {} : { [PAIR]: associations(500, [], one.atLimit) }
       const after = mergeReadings(before, fetched(now, properties(one.usage, one.limit), pairs))
       const pace =
-        one.perDay === undefined ? {} : { overall: { perDay: one.perDay, perDayLow: 1, perDayHigh: 99, scatter: 0 } }
+        one.perDay === undefined
+          ? {}
+          : { overall: { perDay: one.perDay, perDayLow: 1, perDayHigh: 99, leap: 0, bend: 0 } }
       const forecasts = one.perDay === 1 ? undefined : { at: now - HOUR, rising: pace, tooFew: {} }
       const settings: AlertSettings = {
         rules,

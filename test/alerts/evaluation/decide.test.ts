@@ -126,7 +126,7 @@ describe('a poll that finds a limit near', () => {
 
   describe('by its pace', () => {
     const rules: Rule[] = [{ name: 'overall', on: 'customProperties.overall', critical: { percent: 95, daysLeft: 7 } }]
-    const pace = { perDay: 30, perDayLow: 20, perDayHigh: 60, scatter: 0 }
+    const pace = { perDay: 30, perDayLow: 20, perDayHigh: 60, leap: 0, bend: 0 }
     const decideAt = (usage: number, forecasts: PolledAccount['forecasts'], states: Record<string, string> = {}) => {
       const after = readings(NOW, properties(usage, 1_000))
       const account: PolledAccount = {

@@ -108,7 +108,7 @@ export async function connectRichAccount(server: Server, hubId: number): Promise
 }
 
 function pace(perDay: number, perDayLow: number, perDayHigh: number) {
-  return { perDay, perDayLow, perDayHigh, scatter: 0 }
+  return { perDay, perDayLow, perDayHigh, leap: 0, bend: 0 }
 }
 
 function readAfter(hour: number, at: number) {

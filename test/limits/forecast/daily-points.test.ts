@@ -1,49 +1,41 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { dailyPoints, dayOf, UTC_DAY_MS } from '../../../src/limits/forecast/forecast-account.ts'
+import { WINDOW_DAYS } from '../../../src/limits/forecast/forecast.ts'
+import { dailyPoints } from '../../../src/limits/forecast/forecast-account.ts'
 import type { Snapshot } from '../../../src/limits/history/history.ts'
 
-const FIRST = 20_000
 const HOUR = 3_600_000
-const at = (day: number, hour = 12) => day * UTC_DAY_MS + hour * HOUR
+/** The window ends at a quarter to eight. */
+const NOW = Date.UTC(2026, 10, 21, 7, 45)
+/** So many hours after that day of the window began. */
+const at = (day: number, hour = 12) => NOW + ((day - WINDOW_DAYS) * 24 + hour) * HOUR
 
 function overall(when: number, usage: number, missingSince?: number): Snapshot {
   const series = [{ metric: 'customProperties.overall' as const, usage, limit: 1_000, percent: usage / 10 }]
   return { at: when, series, ...(missingSince === undefined ? {} : { missingSince }) }
 }
 
-/** [day, usage] of the one series, days counted from FIRST. */
-function daysOf(snapshots: Snapshot[], days: number, readUntil: number | undefined = at(FIRST + 100)) {
-  const points = dailyPoints(snapshots, { from: FIRST, to: FIRST + days, readUntil: () => readUntil })
-  return (points.get('overall') ?? []).map(({ day, usage }) => [day - FIRST, usage])
+/** [day, usage] of the one series in the first days of the window. */
+function daysOf(snapshots: Snapshot[], days: number, readUntil: number | undefined = NOW) {
+  const points = dailyPoints(snapshots, NOW, () => readUntil).get('overall') ?? []
+  return points.filter(({ day }) => day < days).map(({ day, usage }) => [day, usage])
 }
 
 describe('the value of a day', () => {
-  test('ends with the day: what is read at midnight is of the next one', () => {
-    expect(daysOf([overall(at(FIRST), 1), overall(at(FIRST + 1, 0), 2)], 2)).toEqual([
+  test('ends with the day, at the time of day at which it is asked for', () => {
+    expect(daysOf([overall(at(0), 1), overall(at(1, 0), 2)], 2)).toEqual([
       [0, 1],
       [1, 2],
     ])
-    expect(daysOf([overall(at(FIRST), 1), overall(at(FIRST + 1, 0) - 1, 2)], 1)).toEqual([[0, 2]])
-  })
-
-  test('of days that end at another time of day is the one that was last read by then', () => {
-    const span = { from: FIRST, to: FIRST + 2, offset: 10 * HOUR, readUntil: () => at(FIRST + 1, 11) }
-    const points = dailyPoints(
-      [overall(at(FIRST, 9), 1), overall(at(FIRST + 1, 9), 2), overall(at(FIRST + 1, 11), 3)],
-      span,
-    )
-    expect(points.get('overall')?.map(({ usage }) => usage)).toEqual([2, 3])
+    expect(daysOf([overall(at(0), 1), overall(at(1, 0) - 1, 2)], 1)).toEqual([[0, 2]])
   })
 
   test('is none for days that began after the last reading', () => {
-    expect(daysOf([overall(at(FIRST), 5)], 4, at(FIRST + 1, 7))).toEqual([
+    expect(daysOf([overall(at(0), 5)], 4, at(1, 7))).toEqual([
       [0, 5],
       [1, 5],
     ])
-    expect(dailyPoints([overall(at(FIRST), 5)], { from: FIRST, to: FIRST + 2, readUntil: () => undefined }).size).toBe(
-      0,
-    )
+    expect(dailyPoints([overall(at(0), 5)], NOW, () => undefined).size).toBe(0)
   })
 
   test('is that of each series, under its id, while it exists', () => {
@@ -62,11 +54,12 @@ describe('the value of a day', () => {
       limit: null,
       percent: null,
     }
-    const snapshots = [[type(1)], [type(2), pair], [pair]].map((series, n): Snapshot => ({ at: at(FIRST + n), series }))
-    const points = dailyPoints(snapshots, { from: FIRST, to: FIRST + 3, readUntil: () => at(FIRST + 9) })
+    const from = WINDOW_DAYS - 3
+    const snapshots = [[type(1)], [type(2), pair], [pair]].map((series, n): Snapshot => ({ at: at(from + n), series }))
+    const points = dailyPoints(snapshots, NOW, () => NOW)
     const values = [...points].map(([id, days]) => [
       id,
-      days.map(({ day, usage, limit }) => [day - FIRST, usage, limit]),
+      days.map(({ day, usage, limit }) => [day - from, usage, limit]),
     ])
     expect(Object.fromEntries(values)).toEqual({
       'type/p1%2Fodd': [
@@ -86,24 +79,20 @@ describe('the value of a day', () => {
     })
     fc.assert(
       fc.property(changes, (list) => {
-        let now = at(FIRST, 0)
+        let now = at(0, 0)
         const snapshots = list.map(({ passes, lost }, n) => {
           const before = now
           now += passes * HOUR
           return overall(now, n, lost && n > 0 ? before : undefined)
         })
-        const expected = Array.from({ length: 60 }, (_, day) => {
-          const [begins, ends] = [at(FIRST + day, 0), at(FIRST + day + 1, 0)]
+        const expected = Array.from({ length: WINDOW_DAYS }, (_, day) => {
+          const [begins, ends] = [at(day, 0), at(day + 1, 0)]
           const last = snapshots.findLast((one) => one.at < ends)
           const isLost = snapshots.some((one) => (one.missingSince ?? begins) < begins && one.at >= ends)
           return last === undefined || isLost ? undefined : [day, last.series[0]?.usage]
         })
-        expect(daysOf(snapshots, 60)).toEqual(expected.filter((one) => one !== undefined))
+        expect(daysOf(snapshots, WINDOW_DAYS)).toEqual(expected.filter((one) => one !== undefined))
       }),
     )
   })
-})
-
-test('a day begins at midnight UTC', () => {
-  expect(dayOf(Date.parse('2026-11-21T00:00:00Z'))).toBe(dayOf(Date.parse('2026-11-20T23:59:59.999Z')) + 1)
 })

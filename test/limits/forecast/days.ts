@@ -1,4 +1,4 @@
-import type { DailyPoint } from '../../../src/limits/forecast/pace.ts'
+import type { DailyPoint } from '../../../src/limits/forecast/forecast.ts'
 
 export const DAY = 20_000
 
