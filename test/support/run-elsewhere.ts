@@ -17,7 +17,7 @@ export const RUN_ELSEWHERE: Record<string, string> = {
   'npx plimsoll': 'test/e2e/installed-package.test.ts',
   'npm run -s plimsoll --': 'test/e2e/guides.test.ts',
   'npm run demo -- --for 30s': 'test/e2e/demo.test.ts',
-  'npm start -- --config config/plimsoll.yaml': 'test/e2e/start.test.ts',
+  'plimsoll start --config config/plimsoll.yaml': 'test/e2e/start.test.ts',
   'plimsoll start --config config/plimsoll.yaml --roles worker': 'test/e2e/start.test.ts',
   'plimsoll accounts reconnect-link acme.example.com --send': 'test/e2e/command-line.test.ts',
   'plimsoll accounts connect --refresh-token-file token.txt': 'test/e2e/command-line.test.ts',
