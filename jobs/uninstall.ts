@@ -1,5 +1,4 @@
 import { runUninstall } from '../src/accounts/uninstall.ts'
-import { noteForgotten } from '../src/redis/append-only-file.ts'
 import { ChunkClaims } from './chunk-claims.ts'
 import { eachAccount } from './each-account.ts'
 import type { UninstallWork } from './job-deps.ts'
@@ -10,9 +9,6 @@ export function uninstall(deps: UninstallWork, chunk: ChunkJob, signal: AbortSig
   return eachAccount(deps, new ChunkClaims(deps, { kind: 'uninstall', ...chunk }), signal, async (hubId) => {
     const outcome = await deps.movement.inHand('uninstall', hubId, () => runUninstall(deps, hubId))
     deps.metrics.uninstalls.inc({ outcome: outcome.is })
-    if (outcome.is === 'finished' || outcome.is === 'purged') {
-      await noteForgotten(deps.store, deps.keys, deps.clock.now())
-    }
     const mayHaveSaidSo = outcome.is === 'finished' || (outcome.is === 'failed' && outcome.announced)
     if (mayHaveSaidSo) await deps.queues.wake('alerts', deps.clock.now())
   })

@@ -4,7 +4,6 @@ import { illOf, judgeHealth } from '../checks/health-report.ts'
 import { movesSince, type ProcessFacts } from '../checks/process-facts.ts'
 import { DaemonStore, type Role } from '../heartbeat/daemons.ts'
 import { type DiskSample, judgeDisk, sampleDisk } from '../heartbeat/disk-space.ts'
-import { AppendOnlyFile } from '../redis/append-only-file.ts'
 import {
   DATA,
   type DataTrouble,
@@ -23,6 +22,7 @@ import type { Services } from './services.ts'
 const REPORT_EVERY_MS = 10_000
 const CHECK_EVERY_MS = 5_000
 const REWRITE_CHECK_EVERY_MS = 10_000
+const DAY_MS = 86_400_000
 const SAMPLE_EVERY_MS = 60_000
 
 export interface DaemonReports {
@@ -139,16 +139,20 @@ async function warnOfPerils({ store, log }: Services): Promise<void> {
   }
 }
 
-/** Only for the private Redis: another server's rewrites are set by its operator. */
-export function tendAppendOnlyFile({ address, store, keys, clock, log }: Services): () => void {
+/**
+ * Has the private Redis write its file anew at the start and each day: what was deleted or replaced stays in it until then, sealed
+ * tokens among it. Also after its disk was full, which may have left the file damaged, so that the next start would refuse it.
+ * Another server's rewrites are set by its operator.
+ */
+export function tendAppendOnlyFile({ address, store, clock }: Services): () => void {
   if (address.kind !== 'embedded') return () => {}
-  const file = new AppendOnlyFile(store, keys)
+  let rewriteAt = 0
   return atInterval(async () => {
-    const outcome = await file.tend(clock.now())
-    if (outcome === 'rewritten') {
-      log.info({ code: 'redis.rewritten' }, 'deleted data is gone from the append-only file')
-    } else if (outcome === 'failed') {
-      log.warn({ code: 'redis.not-rewritten' }, 'the append-only file was not rewritten: it still holds deleted data')
+    const [server] = await readServers(store)
+    if (server?.aofWorks === false) rewriteAt = 0
+    else if (clock.steady() >= rewriteAt) {
+      await store.bgrewriteaof()
+      rewriteAt = clock.steady() + DAY_MS
     }
   }, REWRITE_CHECK_EVERY_MS)
 }

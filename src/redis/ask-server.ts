@@ -2,45 +2,45 @@ import { connect } from 'node:net'
 
 /**
  * Presence of a server on a socket. `absent`: no process listens there. `unwell`: one does, and it can't be used now.
+ * `isUnwritten`: it can't write to its disk, and can be read.
  */
-export type Presence = { is: 'absent' } | { is: 'answers' } | { is: 'unwell'; why: string }
+export type Presence = { is: 'absent' } | { is: 'answers'; isUnwritten: boolean } | { is: 'unwell'; why: string }
 
 /** Errors of the kernel where no process listens. After any other error one may. */
 const NO_LISTENER = ['ECONNREFUSED', 'ENOENT', 'ENOTSOCK']
 
-/** Pings it. A server whose disk is full answers with an error, and can be read. */
-export function askServer(socket: string, withinMs: number): Promise<Presence> {
-  return new Promise((resolve) => {
-    const connection = connect(socket)
-    const end = (presence: Presence) => {
-      connection.destroy()
-      clearTimeout(timer)
-      resolve(presence)
-    }
-    const unwell = (why: string) => end({ is: 'unwell', why })
-    const timer = setTimeout(() => unwell('it does not answer'), withinMs)
-    connection.on('error', ({ code = '' }: NodeJS.ErrnoException) =>
-      NO_LISTENER.includes(code) ? end({ is: 'absent' }) : unwell(`it accepts no connection (${code})`),
-    )
-    connection.on('end', () => unwell('it closed the connection'))
-    let greeting = ''
-    connection.on('data', (data) => {
-      greeting += data.toString()
-      if (!greeting.includes('\r\n')) return
-      const why = judgeAnswer(greeting.slice(0, greeting.indexOf('\r\n')))
-      if (why === undefined) end({ is: 'answers' })
-      else unwell(why)
-    })
-    connection.write('PING\r\n')
-  })
-}
-
-/** Why a server that answers so to PING can't be used now. */
-function judgeAnswer(line: string): string | undefined {
-  if (/^(\+PONG|-MISCONF )/.test(line)) return undefined
-  if (line.startsWith('-LOADING ')) return LOADS
-  return `it answers ${line.slice(0, 200)}`
-}
-
 /** A large file takes its time, however long. */
 export const LOADS = 'it still loads its file'
+
+export async function askServer(socket: string, withinMs: number): Promise<Presence> {
+  try {
+    const line = await sendLine(socket, 'PING', withinMs)
+    if (line === '+PONG') return { is: 'answers', isUnwritten: false }
+    if (line.startsWith('-MISCONF ')) return { is: 'answers', isUnwritten: true }
+    if (line.startsWith('-LOADING ')) return { is: 'unwell', why: LOADS }
+    return { is: 'unwell', why: line === '' ? 'it closed the connection' : `it answers ${line.slice(0, 200)}` }
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException
+    if (NO_LISTENER.includes(code ?? '')) return { is: 'absent' }
+    return { is: 'unwell', why: code === undefined ? message : `it accepts no connection (${code})` }
+  }
+}
+
+/** Returns the first line of the answer, empty where the connection ends without one, as after SHUTDOWN. */
+export function sendLine(socket: string, command: string, withinMs: number): Promise<string> {
+  return new Promise<string>((resolve, reject) => {
+    const connection = connect(socket)
+    const timer = setTimeout(() => connection.destroy(new Error('it does not answer')), withinMs)
+    let answer = ''
+    connection.on('data', (data) => {
+      answer += data.toString()
+      if (answer.includes('\r\n')) connection.destroy()
+    })
+    connection.on('error', reject)
+    connection.on('close', () => {
+      clearTimeout(timer)
+      resolve(answer.split('\r\n')[0] ?? '')
+    })
+    connection.write(`${command}\r\n`)
+  })
+}

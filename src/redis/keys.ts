@@ -50,8 +50,6 @@ function sharedKeys(tag: string) {
     progress: `${tag}:progress`,
     /** string, expires: a daemon has just swept */
     sweepTurn: (kind: string) => `${tag}:look:${kind}`,
-    /** hash: forgottenAt, rewrittenAt: when data was deleted last, and when that left the private server's file, ms */
-    appendOnlyFile: `${tag}:append-only-file`,
     /** hash: daemon -> its version, since when it runs, when it reported last, the fingerprint of its config (JSON) */
     daemons: `${tag}:daemons`,
     /** hash: the last heartbeat that was sent: when, since when, the reasons, the outcome of the ping */

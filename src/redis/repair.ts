@@ -1,7 +1,7 @@
 import { closeSync, cpSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { openDataFolder } from '../runtime/data-folder.ts'
-import { checkAppendOnlyFile, takeServerLock } from './server-program.ts'
+import { checkAppendOnlyFile, lockFolder } from './server-program.ts'
 import { storedFiles } from './stored-files.ts'
 
 /** Outcome of a repair of the append-only file. */
@@ -21,7 +21,7 @@ export function repairAppendOnlyFile(dataDir: string, now: number): Repair | und
   const folder = openDataFolder(dataDir, 'redis')
   const stored = storedFiles(folder)
   if (stored === undefined) return undefined
-  const lock = takeServerLock(folder)
+  const lock = lockFolder(folder, 'exclusive')
   if (lock === undefined) throw new Error(`a redis-server runs in ${folder}: stop the daemons, then repair`)
   try {
     if (stored.lost !== undefined) throw unrepairable(folder, stored.lost)

@@ -25,18 +25,19 @@ function plainEnvironment(): NodeJS.ProcessEnv {
 /** Number under which the server finds the lock among its open files. */
 const LOCK_FD = 3
 /** open(2) of macOS and the BSDs locks by itself. */
-const O_EXLOCK = 0x20
+const LOCKS = { shared: { option: '-s', openFlag: 0x10 }, exclusive: { option: '-x', openFlag: 0x20 } }
 
 /**
- * The lock on the folder of a server, or undefined while another process holds it. It belongs to the open file: the server
- * inherits that, so the kernel keeps the lock for as long as the server or a child of it lives - stopped, hung or without
- * its parent - and not a moment longer. It is on the folder itself: a file in it could be deleted, and locked again beside the
- * old one. Node has no flock(): a helper takes it for the folder that we hold open.
+ * A lock on a folder, or undefined while another process has one that excludes it. It belongs to the open file: a server that
+ * inherits that keeps it for as long as it or a child of it lives - stopped, hung or without its parent - and not a moment
+ * longer. It is on the folder itself: a file in it could be deleted, and locked again beside the old one. Node has no
+ * flock(): a helper takes it for the folder that we hold open.
  */
-export function takeServerLock(folder: string): number | undefined {
-  if (process.platform !== 'linux') return openLocked(folder)
+export function lockFolder(folder: string, how: keyof typeof LOCKS): number | undefined {
+  const { option, openFlag } = LOCKS[how]
+  if (process.platform !== 'linux') return openLocked(folder, openFlag)
   const fd = openSync(folder, constants.O_RDONLY | constants.O_DIRECTORY)
-  const { status, error } = spawnSync('flock', ['-n', String(LOCK_FD)], {
+  const { status, error } = spawnSync('flock', ['-n', option, String(LOCK_FD)], {
     stdio: ['ignore', 'ignore', 'ignore', fd],
     env: plainEnvironment(),
   })
@@ -49,9 +50,9 @@ export function takeServerLock(folder: string): number | undefined {
   throw new Error(`flock could not lock ${folder}: ${why ?? `it ended with ${status}`}`)
 }
 
-function openLocked(folder: string): number | undefined {
+function openLocked(folder: string, lock: number): number | undefined {
   try {
-    return openSync(folder, constants.O_RDONLY | constants.O_NONBLOCK | O_EXLOCK)
+    return openSync(folder, constants.O_RDONLY | constants.O_NONBLOCK | lock)
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EAGAIN') return undefined
     throw error
@@ -86,8 +87,6 @@ function describeProcess(pid: string): string {
 export interface ServerProcess {
   /** How it ended; undefined while it runs. */
   readonly ended: string | undefined
-  /** The server ended as after an order to stop. */
-  readonly wasStopped: boolean
   readonly gone: Promise<void>
 }
 
@@ -104,18 +103,14 @@ export function spawnServer(args: readonly string[], output: number, lock: numbe
   })
   process.umask(umask)
   child.unref()
-  const server = { ended: undefined as string | undefined, wasStopped: false, gone: Promise.resolve() }
-  server.gone = new Promise((resolve) => {
-    const end = (how: string) => {
-      server.ended = how
-      resolve()
-    }
-    child.on('error', (error) => end(error.message))
-    child.on('exit', (code, signal) => {
-      server.wasStopped = code === 0
-      end(`it ended with ${signal ?? code}`)
-    })
-  })
+  const { promise: gone, resolve } = Promise.withResolvers<void>()
+  const server = { ended: undefined as string | undefined, gone }
+  const end = (how: string) => {
+    server.ended = how
+    resolve()
+  }
+  child.on('error', (error) => end(error.message))
+  child.on('exit', (code, signal) => end(`it ended with ${signal ?? code}`))
   return server
 }
 

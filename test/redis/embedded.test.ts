@@ -146,12 +146,6 @@ describe('the embedded Redis', () => {
     const other = await otherProcess(dataDir)
     expect(other.socket).toBe(own.socket)
     expect(await pidBehind(other.socket)).toBe(pid)
-    const client = connect(own.socket)
-    const name = `name=plimsoll:${other.child.pid}:watch`
-    await eventually('the server knows the other process', async () =>
-      String(await client.client('LIST')).includes(name),
-    )
-    client.disconnect()
 
     await close(own)
     expect(isAlive(pid)).toBe(true)
@@ -160,11 +154,17 @@ describe('the embedded Redis', () => {
     await eventually('the server has ended', async () => !isAlive(pid))
   })
 
-  // Whoever is not known to the server yet is not counted when another process leaves and looks who remains.
-  test('knows each process that uses it from the moment it is open', async () => {
-    const embedded = await openOn(dataFolder())
-    const clients = String(await connect(embedded.socket).client('LIST'))
-    expect(clients).toContain(`name=plimsoll:${process.pid}:watch`)
+  test('whose starter is killed while another process works with it goes on, and that one stops it', async () => {
+    const dataDir = dataFolder()
+    const starter = await otherProcess(dataDir)
+    const pid = await pidBehind(starter.socket)
+    const own = await openOn(dataDir)
+    const exited = once(starter.child, 'exit')
+    starter.child.kill('SIGKILL')
+    await exited
+    expect(await pidBehind(own.socket)).toBe(pid)
+    await close(own)
+    await eventually('the server has ended', async () => !isAlive(pid))
   })
 
   test('is started once, however many processes start at the same moment', async () => {

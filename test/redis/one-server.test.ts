@@ -205,7 +205,7 @@ describe('a full disk', () => {
     await first.close()
     await second.close()
     expect(serversOn(redisDir)).toEqual([pid])
-    expect(logged.text()).toContain('"redis.unwritten"')
+    expect(logged.text()).toContain('"redis.left"')
 
     // On a disk that is still full, after a kill: what was written before it was full is there.
     process.kill(pid, 'SIGKILL')
@@ -281,16 +281,6 @@ describe('however its processes end', () => {
     expect(await withClient((client) => client.get('uses'))).toBe('30')
     expectWholeFile()
   })
-})
-
-test('a server that another process stops while it is started is started again', async () => {
-  const program = join(dataDir, 'redis-that-is-stopped')
-  const stopped = `${program}.once`
-  const script = `[ -e ${stopped} ] && exec ${findServer()} "$@"\ntouch ${stopped}\nexit 0\n`
-  writeFileSync(program, `#!/bin/sh\n${script}`, { mode: 0o755 })
-  vi.stubEnv('REDIS_SERVER_BIN', program)
-  await openOn()
-  theServer()
 })
 
 test('the server gets none of our secrets in its environment', async () => {
