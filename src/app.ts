@@ -9,10 +9,11 @@ import { openConfigAudit } from './app/config-audit.ts'
 import { processFactsOf } from './app/health.ts'
 import { adminTokenOf, brandOf, httpDeps, type Web } from './app/http.ts'
 import type { AppInput } from './app/input.ts'
+import { startDaemonReports } from './app/process-reports.ts'
 import { type Reloaded, reload, replanInBackground } from './app/reload.ts'
 import { openResources } from './app/resources.ts'
 import { buildServices, type Services } from './app/services.ts'
-import { type DataWatch, startDaemonReports, startDataWatch, tendAppendOnlyFile } from './app/watches.ts'
+import { type DataWatch, startDataWatch, tendAppendOnlyFile } from './app/watches.ts'
 import { AuditLog } from './audit/audit-log.ts'
 import { type HealthReport, judgeHealth } from './checks/health-report.ts'
 import type { ProcessFacts } from './checks/process-facts.ts'
@@ -30,7 +31,7 @@ import type { AccessTokens } from './tokens/access-token.ts'
 import { storeUnread } from './tokens/read-again.ts'
 import { describeStuck, resealAnswers, storeSealed } from './tokens/sealed-answers.ts'
 import { storeYoungAgain } from './tokens/store-tokens.ts'
-import { checkKeys, startWriterReports } from './tokens/vault-keys.ts'
+import { checkKeys } from './tokens/vault-keys.ts'
 
 export interface App {
   url: string
@@ -120,9 +121,8 @@ export async function startApp(
     health: async () => judgeHealth(await facts()),
     reload: async (next) => {
       const followers = { now: [workers, daemon.ticks], http }
-      const reloaded = await reload(inForce, followers, reports.ofKey, next)
+      const reloaded = await reload(inForce, followers, reports, next)
       metrics.configReload(true, clock.now())
-      await reports.ofDaemon.report().catch(() => undefined) // It says so again soon.
       await ofConfig.reloaded(reloaded)
       return reloaded
     },
@@ -212,17 +212,14 @@ async function startReports(daemon: Daemon, facts: () => Promise<ProcessFacts>) 
   const { inForce, lifecycle, roles } = daemon
   const current = () => inForce.value
   const { budget } = inForce.value
-  const name = nameOfDaemon()
   daemon.dataWatch = await startDataWatch(current)
   lifecycle.onClose('the watch over the data', () => daemon.dataWatch?.stop())
-  const ofKey = await startWriterReports({ ...inForce.value, needs: () => resealOwn(daemon) }, name)
+  const reports = await startDaemonReports(current, nameOfDaemon(), roles, facts, () => resealOwn(daemon))
   // A Redis that is away is not waited for: a daemon that says nothing is soon taken for gone.
-  lifecycle.onClose('the reports of its key', () => budget.wait(REPORT_STOP_MS, ofKey.stop()))
-  const ofDaemon = await startDaemonReports(current, name, roles, facts)
-  lifecycle.onClose('the reports that it runs', () => budget.wait(REPORT_STOP_MS, ofDaemon.stop()))
+  lifecycle.onClose('the reports that it runs', () => budget.wait(REPORT_STOP_MS, reports.stop()))
   const endRewrites = tendAppendOnlyFile(inForce.value)
   lifecycle.onClose('the rewrites of the append-only file', async () => endRewrites())
-  return { ofKey, ofDaemon }
+  return reports
 }
 
 /** Returns the ids of keys that answers in the data folder are under all the same. */

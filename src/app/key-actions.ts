@@ -1,3 +1,4 @@
+import { DaemonStore } from '../heartbeat/daemons.ts'
 import { AdminTokenStore, faultOfName, tokenFileIn } from '../http/access/admin-tokens.ts'
 import type { Actions } from '../operations/actions.ts'
 import { wrongField } from '../operations/refusal.ts'
@@ -28,7 +29,8 @@ export function actionsOnKeys(services: Services, failFast: Services) {
       return { is, left, opens }
     },
     async rekey(watcher, who) {
-      const rekeyed = await rekeyAll(services, watcher)
+      const daemons = new DaemonStore(services.store, keys)
+      const rekeyed = await rekeyAll({ ...services, writers: () => daemons.writers(clock.now()) }, watcher)
       // Every daemon has the first key by now: none takes an answer that is sealed with it for another installation's.
       if (rekeyed.is === 'clean') await new AdminTokenStore(services.store, keys, vault).sealAnew()
       const detail = `${rekeyed.is}: ${countOf(rekeyed.replaced, 'value')} with key ${rekeyed.keyId}`

@@ -2,10 +2,11 @@ import type { Who } from '../audit/audited.ts'
 import { openInjectedApi } from '../http/local-api.ts'
 import { openData } from '../redis/open-data.ts'
 import type { Lifecycle } from '../runtime/lifecycle.ts'
-import { checkKeys, startWriterReports } from '../tokens/vault-keys.ts'
+import { checkKeys } from '../tokens/vault-keys.ts'
 import { accountJobs, createAccessTokens } from './account-jobs.ts'
 import type { AppInput } from './input.ts'
 import { operationDeps } from './operation-deps.ts'
+import { startReports } from './process-reports.ts'
 import { openResources } from './resources.ts'
 import { buildServices } from './services.ts'
 
@@ -13,7 +14,7 @@ interface LocalCaller {
   who: Who
   stop: AbortSignal
   missingKeys: 'refused' | 'allowed'
-  /** Name of a process that encrypts tokens: a rekey waits for its end. */
+  /** Name of a process that encrypts tokens. */
   writer: string | undefined
 }
 
@@ -29,7 +30,11 @@ export async function openLocalApi(
   await openData(services, lifecycle)
   await checkKeys(store, keys, vault, missingKeys)
   if (writer !== undefined) {
-    const reports = await startWriterReports(services, writer)
+    const reports = await startReports(
+      () => services,
+      writer,
+      async () => ({ config: '', roles: [] }),
+    )
     lifecycle.onClose('the reports of its key', () => reports.stop())
   }
   // Answers that Redis does not take would be waited for without end.

@@ -5,8 +5,9 @@ import { planSooner } from '../limits/polling/plan-poll.ts'
 import { pollSettingsOf } from '../limits/polling/poll-settings.ts'
 import { InFlight, type InForce } from '../runtime/concurrency.ts'
 import { createVault } from '../tokens/vault.ts'
-import { checkKeys, type WriterReports } from '../tokens/vault-keys.ts'
+import { checkKeys } from '../tokens/vault-keys.ts'
 import { encryptionKeys } from './data-folder.ts'
+import type { ProcessReports } from './process-reports.ts'
 import { buildServices, type Services } from './services.ts'
 
 /** Parts that go on by themselves, and take other services. */
@@ -31,7 +32,7 @@ export interface Reloaded {
 export async function reload(
   inForce: InForce<Services>,
   followers: Followers,
-  reports: WriterReports,
+  reports: ProcessReports,
   next: Config,
 ): Promise<Reloaded> {
   const before = inForce.value
@@ -62,7 +63,11 @@ export async function reload(
  * Alerts and polls that wait by the old config are judged again by the new one. All of it is in force by now, even
  * without Redis.
  */
-async function checkAfterReload(services: Services, reports: WriterReports, applied: readonly string[]): Promise<void> {
+async function checkAfterReload(
+  services: Services,
+  reports: ProcessReports,
+  applied: readonly string[],
+): Promise<void> {
   const { log, clock, endpoint, deliveries, receivers } = services
   const now = clock.now()
   const others = receiversIn(applied).flatMap((name) => receivers.get(name) ?? [])
@@ -70,7 +75,7 @@ async function checkAfterReload(services: Services, reports: WriterReports, appl
   await reports.report().catch((error: unknown) => {
     log.warn(
       { code: 'vault.unreported', err: error },
-      'could not report to other daemons which key encrypts here: tried again soon',
+      'could not report to other daemons which config and which key are in force here: tried again soon',
     )
   })
   await Promise.all([recheckWaiting(services, now), deliveries.enable(others, now)]).catch((error: unknown) => {

@@ -1,8 +1,3 @@
-import { configFingerprint } from '../../config/schema/reload.ts'
-import packageJson from '../../package.json' with { type: 'json' }
-import { illOf, judgeHealth } from '../checks/health-report.ts'
-import { movesSince, type ProcessFacts } from '../checks/process-facts.ts'
-import { DaemonStore, type Role } from '../heartbeat/daemons.ts'
 import { type DiskSample, judgeDisk, sampleDisk } from '../heartbeat/disk-space.ts'
 import {
   DATA,
@@ -16,57 +11,12 @@ import { perilsOf, readServers } from '../redis/servers.ts'
 import { NO_ACCOUNT, stepJson } from '../redis/steps.ts'
 import { atInterval } from '../runtime/concurrency.ts'
 import { freshBytes } from '../runtime/fresh-bytes.ts'
-import { sweepPauses } from './health.ts'
 import type { Services } from './services.ts'
 
-const REPORT_EVERY_MS = 10_000
 const CHECK_EVERY_MS = 5_000
 const REWRITE_CHECK_EVERY_MS = 10_000
 const DAY_MS = 86_400_000
 const SAMPLE_EVERY_MS = 60_000
-
-export interface DaemonReports {
-  /** Reports at once: the config is another one now. */
-  report(): Promise<void>
-  stop(): Promise<void>
-}
-
-/** Reports at an interval that this daemon runs, what is wrong with it, and by which config it works, until it is stopped. */
-export async function startDaemonReports(
-  current: () => Pick<Services, 'store' | 'keys' | 'clock' | 'vault' | 'config'>,
-  name: string,
-  roles: ReadonlySet<Role>,
-  facts: () => Promise<ProcessFacts>,
-): Promise<DaemonReports> {
-  const { store, keys, clock } = current()
-  const daemons = new DaemonStore(store, keys)
-  const startedAt = clock.now()
-  const report = async () => {
-    const { config, vault } = current()
-    const own = await facts()
-    return daemons.report({
-      name,
-      version: packageJson.version,
-      startedAt,
-      lastSeenAt: clock.now(),
-      config: configFingerprint(config, vault.derive('config')),
-      roles: [...roles],
-      ill: illOf(judgeHealth(own)),
-      ...(roles.has('worker') && { sweeps: { since: movesSince(own), pauses: sweepPauses(config) } }),
-    })
-  }
-  await report()
-  // No Redis: the jobs log it, and the next report comes soon.
-  const end = atInterval(report, REPORT_EVERY_MS)
-  return {
-    report,
-    stop: async () => {
-      end()
-      // A daemon that does not report is soon shown as silent.
-      await daemons.leave(name).catch(() => undefined)
-    },
-  }
-}
 
 export interface DataWatch {
   readonly trouble: DataTrouble | undefined

@@ -54,7 +54,7 @@ export async function checkEncryption(installation: Installation): Promise<Findi
   const vaultKeys = keysOf(installation)
   const known = await redis.store.then((store) => readKnownKeys(store, keys)).catch(() => undefined)
   if (known === undefined) return [warn(ENCRYPTION, 'not checked: Redis does not answer')]
-  if (known.canaries.size === 0) return [ok(ENCRYPTION, 'nothing is stored yet')]
+  if (known.size === 0) return [ok(ENCRYPTION, 'nothing is stored yet')]
   if (vaultKeys === undefined) {
     const file = ownKeyFile(installation.config.dataDir)
     return [fail(ENCRYPTION, `tokens are stored, but their key ${file} is gone`, 'restore it from a backup')]

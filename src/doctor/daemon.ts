@@ -1,18 +1,17 @@
 import { configFingerprint } from '../../config/schema/reload.ts'
-import { DaemonStore } from '../heartbeat/daemons.ts'
+import { DaemonStore, isSilent } from '../heartbeat/daemons.ts'
 import { createVault } from '../tokens/vault.ts'
-import { liveWriters } from '../tokens/vault-keys.ts'
 import { type Finding, type Installation, ok, warn } from './check.ts'
 import { keysOf } from './config-and-keys.ts'
 
 const IN_FORCE = 'config.in-force'
 
 /** The daemons at work have this file in force, not an earlier one. */
-export async function checkInForce({ config, redis, keys, vaultKeys }: Installation): Promise<Finding> {
+export async function checkInForce({ config, redis, keys, vaultKeys, clock }: Installation): Promise<Finding> {
   const alive = await redis.store
     .then(async (store) => {
-      const writers = new Set((await liveWriters({ store, keys })).map(({ daemon }) => daemon))
-      return (await new DaemonStore(store, keys).read()).filter(({ name }) => writers.has(name))
+      const daemons = await new DaemonStore(store, keys).read()
+      return daemons.filter((daemon) => !isSilent(daemon, clock.now()))
     })
     .catch(() => undefined)
   if (alive === undefined) return warn(IN_FORCE, 'not known: Redis does not answer')

@@ -11,7 +11,11 @@ export interface Daemon {
   lastSeenAt: number
   /** The fingerprint of the config that it works by: `doctor` compares it with that of the file. */
   config: string
+  /** None: a command that writes tokens. */
   roles: readonly Role[]
+  /** The key that it encrypts tokens with, and others that values in its own data folder are under. */
+  keyId?: string
+  needs?: readonly string[]
   /** The daemon's own checks that fail. Absent: another version, as below. */
   ill?: readonly { name: string; says: string }[]
   /**
@@ -42,7 +46,7 @@ export class DaemonStore {
 
   async report({ name, ...daemon }: Daemon): Promise<void> {
     await this.#store.hset(this.#keys.daemons, name, JSON.stringify(daemon))
-    const gone = (await this.read()).filter(({ lastSeenAt }) => daemon.lastSeenAt - lastSeenAt > KEPT_MS)
+    const gone = (await this.read('commands too')).filter(({ lastSeenAt }) => daemon.lastSeenAt - lastSeenAt > KEPT_MS)
     if (gone.length > 0) await this.#store.hdel(this.#keys.daemons, ...gone.map((other) => other.name))
   }
 
@@ -50,11 +54,17 @@ export class DaemonStore {
     await this.#store.hdel(this.#keys.daemons, name)
   }
 
-  /** Longest running first. */
-  async read(): Promise<Daemon[]> {
-    const stored = await this.#store.hgetall(this.#keys.daemons)
-    return Object.entries(stored)
+  /** Processes that encrypt tokens now, with the keys that they write with and need. */
+  async writers(now: number) {
+    const alive = (await this.read('commands too')).filter((one) => !isSilent(one, now))
+    return alive.flatMap(({ name, keyId, needs = [] }) => (keyId === undefined ? [] : [{ daemon: name, keyId, needs }]))
+  }
+
+  /** Longest running first. Commands are those that write tokens. */
+  async read(which?: 'commands too'): Promise<Daemon[]> {
+    return Object.entries(await this.#store.hgetall(this.#keys.daemons))
       .flatMap(([name, stored]) => readDaemon(name, stored) ?? [])
+      .filter(({ roles }) => roles.length > 0 || which !== undefined)
       .sort((a, b) => a.startedAt - b.startedAt || (a.name < b.name ? -1 : 1))
   }
 }
@@ -65,8 +75,8 @@ export class DaemonStore {
 function readDaemon(name: string, stored: string): Daemon | undefined {
   try {
     const daemon = { name, roles: ROLES, ...(JSON.parse(stored) as Omit<Daemon, 'name' | 'roles'>) }
-    const { startedAt, lastSeenAt, version, config, roles } = daemon
-    const areTexts = [version, config ?? '', ...roles].every((text) => typeof text === 'string')
+    const { startedAt, lastSeenAt, version, config, roles, keyId, needs = [] } = daemon
+    const areTexts = [version, config ?? '', keyId ?? '', ...roles, ...needs].every((text) => typeof text === 'string')
     return areTexts && isMoment(startedAt) && isMoment(lastSeenAt) ? daemon : undefined
   } catch {
     return undefined

@@ -5,8 +5,7 @@ import { spare, whole } from '../text/columns.ts'
 import { countOf } from '../text/format-number.ts'
 import { iso } from '../text/format-time.ts'
 import type { NoToken } from '../tokens/access-token.ts'
-import type { Rekeyed } from '../tokens/rekey.ts'
-import type { Writer } from '../tokens/vault-keys.ts'
+import type { Rekeyed, Writer } from '../tokens/rekey.ts'
 import { AccessTokenShape } from '../views/shapes/account.ts'
 import {
   AdminTokenShape,

@@ -28,7 +28,6 @@ export function createKeys(prefix: string) {
     ...sharedKeys(tag),
     /** Format of the data of development versions, whose other keys are not read. */
     formerFormat: `${prefix}:format`,
-    vault: vaultKeys(`${tag}:vault`),
     digests: digestKeys(tag),
     grants: grantKeys(tag),
     delivery: deliveryKeys(tag),
@@ -50,7 +49,15 @@ function sharedKeys(tag: string) {
     progress: `${tag}:progress`,
     /** string, expires: a daemon has just swept */
     sweepTurn: (kind: string) => `${tag}:look:${kind}`,
-    /** hash: daemon -> its version, since when it runs, when it reported last, the fingerprint of its config (JSON) */
+    /**
+     * hash: id of each key that stored values may be encrypted with -> a known value, encrypted with it by the process that
+     * reported last that it writes with that key
+     */
+    canaries: `${tag}:canaries`,
+    /**
+     * hash: daemon, or command that writes tokens -> its version, since when it runs, when it reported last, the fingerprint of its
+     * config, the key that it encrypts with (JSON)
+     */
     daemons: `${tag}:daemons`,
     /** hash: the last heartbeat that was sent: when, since when, the reasons, the outcome of the ping */
     heartbeat: `${tag}:heartbeat`,
@@ -74,19 +81,6 @@ function sharedKeys(tag: string) {
 }
 
 /** Keys of the state of the encryption keys. */
-function vaultKeys(secured: string) {
-  return {
-    /** hash: key id -> a known value encrypted with that key */
-    canaries: `${secured}:canaries`,
-    /** set: ids of keys that stored values may be encrypted with */
-    used: `${secured}:used-keys`,
-    /** hash: process -> the key that it encrypts with, and when it reported that */
-    writers: `${secured}:writers`,
-    /** hash: key id -> how many processes that encrypted with it are gone: a pass of a rekey does not see what they did last */
-    written: `${secured}:written-with`,
-  }
-}
-
 /** Digests that come every day or week. */
 function digestKeys(tag: string) {
   return {

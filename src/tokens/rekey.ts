@@ -8,13 +8,24 @@ import type { Clock } from '../runtime/clock.ts'
 import { resealAnswers } from './sealed-answers.ts'
 import { parseAccess } from './stored-access.ts'
 import { keyIdOf, type TokenField, type Vault, VaultError } from './vault.ts'
-import { liveWriters, SILENCE_S, type Writer } from './vault-keys.ts'
+import { readKnownKeys } from './vault-keys.ts'
+
+/** A process that encrypts tokens: a rekey waits for it, which may write nothing for half an hour, and then with its old key. */
+export interface Writer {
+  /** The machine and the process; of one that is no daemon its command, too. */
+  daemon: string
+  keyId: string
+  /** Other keys that encrypt values in its own data folder: none of them may go, whatever is in Redis. */
+  needs: readonly string[]
+}
 
 export interface RekeyDeps {
   store: Store
   keys: Keys
   vault: Vault
   clock: Clock
+  /** Processes that run, as they report themselves. */
+  writers: () => Promise<Writer[]>
   /** Answers that Redis did not take are sealed there; those of other machines are their daemons' to seal anew. */
   dataDir?: string
 }
@@ -36,7 +47,7 @@ export interface UnopenedTokens {
 
 export interface Rekeyed {
   /**
-   * - `clean`: a whole pass found nothing to do, and no process writes with another key.
+   * - `clean`: all that opens is under the first key, and no process writes with another one.
    * - `writing`: a process still writes with another key.
    * - `stopped`: the signal came.
    */
@@ -60,15 +71,16 @@ export interface Rekeyed {
 const MOST_PASSES = 5
 /** Accounts that are read, encrypted and written together. */
 const CHUNK = 200
-/** A process that was killed just now counts as a writer for a while. */
-const WAIT_FOR_WRITERS_MS = (SILENCE_S + 3) * 1_000
+/** A process that was killed just now counts as a writer for 35 s. */
+const WAIT_FOR_WRITERS_MS = 38_000
 
 /**
  * Encrypts all stored tokens anew with the first key, while daemons run. No value is replaced twice, so that a run that was
- * killed is simply run once more.
+ * killed is simply run once more. Another key is forgotten at the end only if nobody has marked it since before the walk: what
+ * a process writes behind the walk is found by the next one.
  */
 export async function rekeyAll(deps: RekeyDeps, watcher: RekeyWatcher): Promise<Rekeyed> {
-  const [keyId] = deps.vault.keyIds
+  const [keyId, ...others] = deps.vault.keyIds
   let rekeyed: Rekeyed = {
     is: 'writing',
     keyId,
@@ -82,84 +94,66 @@ export async function rekeyAll(deps: RekeyDeps, watcher: RekeyWatcher): Promise<
     writingKeys: [],
   }
   while (rekeyed.passes < MOST_PASSES) {
-    // Before any pass: values that they write behind it would not be found, and a daemon that was never given the first key
-    // could read nothing any more, until its tokens die.
-    const writers = await waitForWriters(deps, watcher)
+    // A daemon that was never given the first key could read nothing any more, until its tokens die.
+    const { known, writers } = await waitForWriters(deps, watcher)
     if (watcher.signal.aborted) return { ...rekeyed, is: 'stopped' }
-    if (writers.length > 0) return withWriters(rekeyed, writers)
+    if (writers.length > 0) {
+      return { ...rekeyed, writers, writingKeys: [...new Set(writers.map((writer) => writer.keyId))] }
+    }
 
-    const written = await deps.store.hgetall(deps.keys.vault.written)
-    const { toReplace, unopenedKeys, ...pass } = await passOverAll(deps, watcher)
-    const replaced = rekeyed.replaced + pass.replaced
-    rekeyed = { ...rekeyed, ...pass, replaced, passes: rekeyed.passes + 1, writingKeys: [...toReplace] }
+    const { missedKeys, unopenedKeys, ...pass } = await walkAll(deps, watcher)
+    rekeyed = { ...rekeyed, ...pass, replaced: rekeyed.replaced + pass.replaced, passes: rekeyed.passes + 1 }
     if (watcher.signal.aborted) return { ...rekeyed, is: 'stopped' }
-    if (toReplace.size === 0 && (await retireOthers(deps, written, unopenedKeys))) {
-      const needed = (await liveWriters(deps)).flatMap(({ daemon, needs }) => needs.map((key) => ({ daemon, key })))
-      const kept = new Set([...unopenedKeys, ...needed.map(({ key }) => key)])
-      return { ...rekeyed, is: 'clean', removable: deps.vault.keyIds.slice(1).filter((id) => !kept.has(id)), needed }
+    const needed = (await deps.writers()).flatMap(({ daemon, needs }) => needs.map((key) => ({ daemon, key })))
+    const kept = new Set([keyId, ...unopenedKeys, ...missedKeys, ...needed.map(({ key }) => key)])
+    const retired = [...known].filter(([id]) => !kept.has(id))
+    const marked = retired.length === 0 ? [] : await deps.store.retireKeys(deps.keys.canaries, ...retired.flat())
+    rekeyed.writingKeys = [...new Set([...missedKeys, ...marked])]
+    if (rekeyed.writingKeys.length === 0) {
+      return { ...rekeyed, is: 'clean', removable: others.filter((id) => !kept.has(id)), needed }
     }
   }
-  return withWriters(rekeyed, await otherWriters(deps))
+  return rekeyed
 }
 
-function withWriters(rekeyed: Rekeyed, writers: Writer[]): Rekeyed {
-  if (writers.length === 0) return rekeyed
-  return { ...rekeyed, writers, writingKeys: [...new Set(writers.map(({ keyId }) => keyId))] }
-}
-
-/** False if a process has come since that writes with one of them, though it may be gone again. */
-async function retireOthers(
-  { store, keys, vault }: RekeyDeps,
-  before: Record<string, string>,
-  unopenedKeys: ReadonlySet<string>,
-): Promise<boolean> {
-  const { canaries, used, writers, written } = keys.vault
-  const kept = [vault.keyIds[0], ...unopenedKeys]
-  return (await store.retireKeys(canaries, used, writers, written, JSON.stringify(before), ...kept)) === 'retired'
-}
-
-async function otherWriters(deps: RekeyDeps): Promise<Writer[]> {
-  return (await liveWriters(deps)).filter(({ keyId }) => keyId !== deps.vault.keyIds[0])
-}
-
-async function waitForWriters(deps: RekeyDeps, watcher: RekeyWatcher): Promise<Writer[]> {
+/** The known keys, as they were before nobody wrote with another key than the first, or the time was over. */
+async function waitForWriters(deps: RekeyDeps, watcher: RekeyWatcher) {
   const waited = deps.clock.stopwatch()
-  let writers = await otherWriters(deps)
-  if (writers.length > 0) watcher.waiting(writers)
-  while (writers.length > 0 && waited() < WAIT_FOR_WRITERS_MS && !watcher.signal.aborted) {
+  for (let isSaid = false; ; isSaid = true) {
+    const known = await readKnownKeys(deps.store, deps.keys)
+    const writers = (await deps.writers()).filter(({ keyId }) => keyId !== deps.vault.keyIds[0])
+    if (writers.length === 0 || waited() >= WAIT_FOR_WRITERS_MS || watcher.signal.aborted) return { known, writers }
+    if (!isSaid) watcher.waiting(writers)
     await deps.clock.wait(500, watcher.signal)
-    writers = await otherWriters(deps)
   }
-  return writers
 }
 
 interface Pass {
   accounts: number
   replaced: number
-  /** Ids of other keys, of values that this pass replaced, or that another process wrote during it. */
-  toReplace: Set<string>
   unopened: UnopenedTokens[]
+  /** Ids of keys that values which could not be opened are under. */
   unopenedKeys: Set<string>
+  /** The same of values that another process wrote over just before they were replaced. */
+  missedKeys: Set<string>
 }
 
-async function passOverAll(deps: RekeyDeps, watcher: RekeyWatcher): Promise<Pass> {
-  const { store, keys } = deps
-  const pass: Pass = { accounts: 0, replaced: 0, toReplace: new Set(), unopened: [], unopenedKeys: new Set() }
+async function walkAll(deps: RekeyDeps, watcher: RekeyWatcher): Promise<Pass> {
+  const { store, keys, vault, dataDir } = deps
+  const pass: Pass = { accounts: 0, replaced: 0, unopened: [], unopenedKeys: new Set(), missedKeys: new Set() }
   const hubIds = await allAccounts(deps)
   for (const chunk of chunksOf(hubIds, CHUNK)) {
     if (watcher.signal.aborted) return pass
-    await rekeyChunk(
-      deps,
-      chunk.map((hubId) => ({ hubId, key: keys.account(hubId).tokens, access: keys.account(hubId).access })),
-      pass,
-    )
+    const holders = chunk.map((hubId) => ({ hubId, ...keys.account(hubId) }))
+    await rekeyChunk(deps, holders, pass)
     pass.accounts += chunk.length
     watcher.progress(pass.accounts, hubIds.length)
   }
   for (const id of await store.zrange(keys.grants.due, 0, '-1')) {
-    await rekeyChunk(deps, [{ hubId: NO_ACCOUNT, key: keys.grants.grant(id) }], pass)
+    const key = keys.grants.grant(id)
+    await rekeyChunk(deps, [{ hubId: NO_ACCOUNT, tokens: key, access: key }], pass)
   }
-  for (const { holder, needs, reason } of deps.dataDir === undefined ? [] : resealAnswers(deps.vault, deps.dataDir)) {
+  for (const { holder, needs, reason } of dataDir === undefined ? [] : resealAnswers(vault, dataDir)) {
     pass.unopened.push({ hubId: typeof holder === 'number' ? holder : NO_ACCOUNT, fields: ['answer'], reason })
     if (needs !== undefined) pass.unopenedKeys.add(needs)
   }
@@ -181,50 +175,51 @@ function sealedAs(name: string): TokenField | undefined {
   return name === 'refresh' || name.startsWith('previous') ? 'refresh' : undefined
 }
 
-/** A place of tokens, and the account that they were sealed for. */
+/** A place of tokens, and the account that they were sealed for. A grant has its access token with the others. */
 interface Holder {
   hubId: number
-  key: string
-  /** Key of an account's access token: a grant has its own with the others. */
-  access?: string
+  tokens: string
+  access: string
 }
 
 async function rekeyChunk({ store, vault }: RekeyDeps, holders: readonly Holder[], pass: Pass): Promise<void> {
   const reading = store.pipeline()
-  for (const { key } of holders) reading.hgetallBuffer(key)
-  const [stored, accessTokens] = await Promise.all([reading.exec(), accessTokensOf(store, holders)])
+  for (const { tokens } of holders) reading.hgetallBuffer(tokens)
+  const [stored, accessTokens] = await Promise.all([
+    reading.exec(),
+    store.mgetBuffer(holders.map(({ access }) => access)),
+  ])
 
   const writing = store.pipeline()
-  for (const [index, { hubId, key, access }] of holders.entries()) {
+  const written: { name: string; keyId: string; before: Buffer; after: Buffer }[][] = []
+  for (const [index, { hubId, tokens, access }] of holders.entries()) {
     const [error, values] = stored?.[index] ?? []
     const refused: UnopenedTokens = { hubId, fields: [], reason: '' }
     if (isOfOtherType(error)) {
       refused.fields.push('tokens')
       refused.reason = 'what Redis holds in their place is no record of tokens'
     } else if (error) throw error
-    const sealed = { ...((values ?? {}) as Record<string, Buffer>), ...accessTokens[index] }
-    const replacements: (string | Buffer)[] = []
-    for (const { name, before, after } of sealAnew(vault, refused, sealed, pass)) {
-      if (name === 'access' && access !== undefined) writing.rekeyAccess(access, before, after)
-      else replacements.push(name, before, after)
+    const sealed = { ...(values as Record<string, Buffer> | undefined) }
+    const text = accessTokens[index]
+    // An unreadable one is no encrypted value.
+    if (text != null) sealed.access = parseAccess(text)?.sealed ?? Buffer.alloc(0)
+    const anew = sealAnew(vault, refused, sealed, pass)
+    if (anew.length > 0) {
+      written.push(anew)
+      writing.rekeyAccount(tokens, access, ...anew.flatMap(({ name, before, after }) => [name, before, after]))
     }
-    if (replacements.length > 0) writing.rekeyTokens(key, ...replacements)
     if (refused.fields.length > 0) pass.unopened.push(refused)
   }
-  const replaced = resultsOf<number>(await writing.exec())
-  pass.replaced += replaced.reduce((sum, count) => sum + count, 0)
-}
-
-/** Access tokens of accounts. An unreadable value is no encrypted value. */
-async function accessTokensOf(store: Store, holders: readonly Holder[]): Promise<Record<string, Buffer>[]> {
-  const keys = holders.flatMap(({ access }) => access ?? [])
-  const stored = keys.length === 0 ? [] : await store.mgetBuffer(keys)
-  return stored.map((text) => (text === null ? {} : { access: parseAccess(text)?.sealed ?? Buffer.alloc(0) }))
+  for (const [index, count] of resultsOf<number>(await writing.exec()).entries()) {
+    pass.replaced += count
+    const anew = written[index] ?? []
+    if (count < anew.length) for (const { keyId } of anew) pass.missedKeys.add(keyId)
+  }
 }
 
 /** Each value that is under another key than the first: as read, and encrypted anew. Those that can't be are added to `refused`. */
 function sealAnew(vault: Vault, refused: UnopenedTokens, values: Record<string, Buffer>, pass: Pass) {
-  const anew: { name: string; before: Buffer; after: Buffer }[] = []
+  const anew: { name: string; keyId: string; before: Buffer; after: Buffer }[] = []
   for (const [name, before] of Object.entries(values)) {
     const field = sealedAs(name)
     if (field === undefined) continue
@@ -233,8 +228,7 @@ function sealAnew(vault: Vault, refused: UnopenedTokens, values: Record<string, 
       keyId = keyIdOf(before)
       if (keyId === vault.keyIds[0]) continue
       const after = vault.seal(vault.open(before, refused.hubId, field), refused.hubId, field)
-      anew.push({ name, before, after })
-      pass.toReplace.add(keyId)
+      anew.push({ name, keyId, before, after })
     } catch (error) {
       if (!(error instanceof VaultError)) throw error
       refused.fields.push(name)

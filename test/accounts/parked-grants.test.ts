@@ -287,7 +287,9 @@ test('a rekey encrypts what is parked as well', async () => {
   const newer = { id: 'newer', key: Buffer.alloc(32, 9) }
   const watcher = { progress: () => {}, waiting: () => {}, signal: new AbortController().signal }
   const vault = createVault([newer, vaultKey])
-  expect(await rekeyAll({ store: redis.store, keys, clock, vault }, watcher)).toMatchObject({ is: 'clean' })
+  expect(await rekeyAll({ store: redis.store, keys, clock, vault, writers: async () => [] }, watcher)).toMatchObject({
+    is: 'clean',
+  })
   const read = await readGrant({ ...deps, vault: createVault([newer]) }, granted.id)
   expect(read?.refreshToken.reveal()).toBe(granted.refreshToken.reveal())
 })

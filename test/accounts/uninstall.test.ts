@@ -235,10 +235,10 @@ describe('an uninstall', () => {
     const one = await installed(async (token) => {
       deletions.push(token.reveal())
       if (deletions.length > 1) return { ok: true, value: 'was-gone' }
-      const { tokens: key } = one.keys.account(HUB)
+      const { tokens: key, access } = one.keys.account(HUB)
       const before = (await one.store.hgetBuffer(key, 'refresh')) ?? ''
       const anew = vault.seal(new Secret('refresh-1'), HUB, 'refresh')
-      expect(await one.store.rekeyTokens(key, 'refresh', before, anew)).toBe(1)
+      expect(await one.store.rekeyAccount(key, access, 'refresh', before, anew)).toBe(1)
       return DELETED
     })
     await one.begin()

@@ -1,9 +1,11 @@
 import { afterEach, expect, test, vi } from 'vitest'
-import { startDaemonReports } from '../../src/app/watches.ts'
+import { startDaemonReports, startReports } from '../../src/app/process-reports.ts'
 import { DaemonStore, ROLES } from '../../src/heartbeat/daemons.ts'
-import { createVault } from '../../src/tokens/vault.ts'
+import type { Logger } from '../../src/runtime/logger.ts'
+import { createVault, type Vault, type VaultKey } from '../../src/tokens/vault.ts'
 import { daemonStatus } from '../../src/views/fleet-health.ts'
 import { configOf, SMALLEST, smallestWith } from '../config/load-text.ts'
+import { logLines } from '../support/log-lines.ts'
 import { redisOfFile } from '../support/of-file.ts'
 
 const redis = redisOfFile()
@@ -29,10 +31,11 @@ test('a daemon says by which config it works as often as that it runs, another o
   }
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
   const reports = await startDaemonReports(
-    () => ({ store: redis.store, keys, clock, vault, config }),
+    () => ({ store: redis.store, keys, clock, vault, config, log: logLines().log }),
     'a pid 1',
     new Set(ROLES),
     async () => facts,
+    () => ['k0'],
   )
   const first = await said()
   expect(first).toEqual([['a pid 1', expect.stringMatching(/^[0-9a-f]{16}$/)]])
@@ -51,6 +54,42 @@ test('a daemon says by which config it works as often as that it runs, another o
     sweeps: { since: NOW - 1_000, pauses: { alerts: 10_000, grants: 40_000 } },
   })
   expect(daemon && daemonStatus(daemon, NOW)).not.toHaveProperty('config')
+  expect(await daemons.writers(NOW)).toEqual([{ daemon: 'a pid 1', keyId: 'k1', needs: ['k0'] }])
   await reports.stop()
   expect(await said()).toEqual([])
+})
+
+test('a command that writes tokens reports its key, and is no daemon; who lacks that key says so once, and again after it had it', async () => {
+  const keys = redis.freshKeys()
+  const [k1, k2] = [1, 2].map((n) => ({ id: `k${n}`, key: Buffer.alloc(32, n) })) as [VaultKey, VaultKey]
+  const vault = createVault([k1])
+  const logged = logLines()
+  const clock = { now: () => NOW } as never
+  const shared = { store: redis.store, keys, clock }
+  const daemons = new DaemonStore(redis.store, keys)
+  const command = (vault: Vault, log: Logger, name: string) =>
+    startReports(
+      () => ({ ...shared, vault, log }),
+      name,
+      async () => ({ config: '', roles: [] }),
+    )
+  const mine = await command(vault, logged.log, 'a pid 1 (accounts import)')
+  const both = createVault([k2, k1])
+  const other = await command(both, logLines().log, 'b pid 2 (accounts import)')
+  expect((await daemons.writers(NOW)).map(({ keyId }) => keyId)).toEqual(['k1', 'k2'])
+  expect(await daemons.read()).toEqual([])
+  await mine.report()
+  await mine.report()
+  const told = () => logged.lines().filter(({ code }) => code === 'vault.key-missing')
+  expect(told()).toMatchObject([{ key: 'k2', writer: 'b pid 2 (accounts import)', level: 'error' }])
+  vault.replace([k1, k2])
+  await mine.report()
+  expect(told()).toHaveLength(1)
+
+  // A rekey that took it for dead has forgotten its key.
+  await redis.store.del(keys.canaries)
+  await mine.stop()
+  expect(await redis.store.hkeys(keys.canaries)).toEqual(['k1'])
+  await other.stop()
+  expect(await daemons.writers(NOW)).toEqual([])
 })

@@ -54,7 +54,7 @@ describe('encryption', () => {
       { level: 'ok', detail: 'nothing is stored yet' },
     ])
     expect(await checkEncryption(installation())).toMatchObject([{ level: 'ok' }])
-    expect(await redis.store.exists(keys.vault.canaries)).toBe(0)
+    expect(await redis.store.exists(keys.canaries)).toBe(0)
     expect(checkSecretFiles(installation())).toMatchObject([{ level: 'ok', detail: 'none' }])
   })
 

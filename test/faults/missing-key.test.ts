@@ -28,7 +28,7 @@ async function importUnderForgottenKey(scene: Scene, hubId: number): Promise<voi
   const { code } = await plimsoll(['accounts', 'import', 'one.jsonl', '--config', file], scene.folder)
   expect(code).toBe(0)
   const store = scene.redis.connect()
-  await store.del(KEYS.vault.used, KEYS.vault.canaries, KEYS.vault.writers)
+  await store.del(KEYS.canaries, KEYS.daemons)
 }
 
 /** As a daemon does that stops while Redis is away: older than what is stored. */

@@ -219,16 +219,16 @@ test('a reload is in force, and says so, although Redis refuses the report of it
   const file = await scene.configFile()
   const daemon = await start(file)
   const store = scene.redis.connect()
-  await store.set(KEYS.vault.writers, 'no hash: the report fails, nothing else')
+  await store.set(KEYS.daemons, 'no hash: the report fails, nothing else')
   expect(await reload(daemon, file, withKeys(K2, K1))).toMatchObject({
     code: 'config.reloaded',
     applied: ['encryption.keys'],
     restart: [],
   })
   expect(daemon.lines.some((line) => line.includes('"vault.unreported"'))).toBe(true)
-  await store.del(KEYS.vault.writers)
+  await store.del(KEYS.daemons)
   await eventually('the next report', async () =>
-    Object.values(await store.hgetall(KEYS.vault.writers)).some((said) => said.endsWith(' k2')),
+    Object.values(await store.hgetall(KEYS.daemons)).some((said) => said.includes('"keyId":"k2"')),
   )
 })
 

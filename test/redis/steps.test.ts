@@ -118,84 +118,61 @@ test('transitions go where everybody looks for them: to the log, and to the news
 })
 
 const TOKENS = 'test:{1}:tokens:1'
+const ACCESS = 'test:{1}:access:1'
 
 test('tokens that are encrypted anew replace those that were read, field by field, and nothing else', async () => {
   const store = redis.connect()
   await store.hset(TOKENS, { previous2: 'a1', refresh: 'r1', scopes: 'oauth' })
-  const rekeyed = await store.rekeyTokens(
-    TOKENS,
-    'previous2',
-    'a1',
-    'a2',
-    'refresh',
-    'r0',
-    'r2',
-    'previous',
-    'p1',
-    'p2',
-  )
-  expect(rekeyed).toBe(1)
+  const anew = ['previous2', 'a1', 'a2', 'refresh', 'r0', 'r2', 'previous', 'p1', 'p2']
+  expect(await store.rekeyAccount(TOKENS, ACCESS, ...anew)).toBe(1)
   expect(await store.hgetall(TOKENS)).toEqual({ previous2: 'a2', refresh: 'r1', scopes: 'oauth' })
 })
 
 test('an access token that is encrypted anew replaces the one that was read, behind what is known with it by then', async () => {
   const store = redis.connect()
-  const key = 'test:{1}:access:1'
-  await store.set(key, '2 10 20 a.example.com\na\n1')
-  expect(await store.rekeyAccess(key, 'a', 'a2')).toBe(0)
-  expect(await store.rekeyAccess(key, 'a\n1', 'a2')).toBe(1)
-  expect(await store.get(key)).toBe('2 10 20 a.example.com\na2')
-  await store.del(key)
-  expect(await store.rekeyAccess(key, 'a2', 'a3')).toBe(0)
-  await store.rpush(key, 'of another type')
-  expect(await store.rekeyAccess(key, 'a2', 'a3')).toBe(0)
-  expect(await store.lrange(key, 0, -1)).toEqual(['of another type'])
+  const rekey = (before: string, after: string) => store.rekeyAccount(TOKENS, ACCESS, 'access', before, after)
+  await store.set(ACCESS, '2 10 20 a.example.com\na\n1')
+  expect(await rekey('a', 'a2')).toBe(0)
+  expect(await rekey('a\n1', 'a2')).toBe(1)
+  expect(await store.get(ACCESS)).toBe('2 10 20 a.example.com\na2')
+  await store.del(ACCESS)
+  expect(await rekey('a2', 'a3')).toBe(0)
+  await store.rpush(ACCESS, 'of another type')
+  expect(await rekey('a2', 'a3')).toBe(0)
+  expect(await store.lrange(ACCESS, 0, -1)).toEqual(['of another type'])
+})
+
+test('the access token of a grant is with its other tokens', async () => {
+  const store = redis.connect()
+  await store.del(TOKENS)
+  await store.hset(TOKENS, { access: 'a1', refresh: 'r1' })
+  expect(await store.rekeyAccount(TOKENS, TOKENS, 'access', 'a1', 'a2', 'refresh', 'r1', 'r2')).toBe(2)
+  expect(await store.hgetall(TOKENS)).toEqual({ access: 'a2', refresh: 'r2' })
 })
 
 test('tokens that were forgotten are not brought back by a rekey', async () => {
   const store = redis.connect()
   await store.del(TOKENS)
-  expect(await store.rekeyTokens(TOKENS, 'refresh', 'r1', 'r2')).toBe(0)
+  expect(await store.rekeyAccount(TOKENS, ACCESS, 'refresh', 'r1', 'r2')).toBe(0)
   expect(await store.exists(TOKENS)).toBe(0)
 })
 
-test('keys are registered by what they were judged by: of two at once the second judges again', async () => {
+test('a key is registered by those that were judged: of two at once the second judges again', async () => {
   const store = redis.connect()
-  const keys = ['test:{v1}:canaries', 'test:{v1}:used']
-  expect(await store.registerKeys(...keys, 'no', 'k1', '', 'c1', 'k2', '', 'c2')).toBe('registered')
-  expect(await store.hgetall(keys[0] ?? '')).toEqual({ k1: 'c1', k2: 'c2' })
-  expect(await store.smembers(keys[1] ?? '')).toEqual(['k1'])
-  expect(await store.registerKeys(...keys, 'no', 'k1', '', 'other')).toBe('stale')
-  expect(await store.registerKeys(...keys, 'no', 'k3', '', 'c3')).toBe('stale')
-  expect(await store.hgetall(keys[0] ?? '')).toEqual({ k1: 'c1', k2: 'c2' })
-  expect(await store.registerKeys(...keys, 'yes', 'k3', '', 'c3')).toBe('registered')
+  const canaries = 'test:{v1}:canaries'
+  expect(await store.registerKey(canaries, 'k1', 'c1')).toBe('registered')
+  expect(await store.registerKey(canaries, 'k2', 'c2')).toBe('stale')
+  expect(await store.registerKey(canaries, 'k2', 'c2', 'k0')).toBe('stale')
+  expect(await store.registerKey(canaries, 'k1', 'other', 'k1')).toBe('registered')
+  expect(await store.hgetall(canaries)).toEqual({ k1: 'c1' })
 })
 
-test('a daemon that has said nothing for too long is no writer any more, and keys are then forgotten', async () => {
+test('keys are forgotten unless one was marked since they were read', async () => {
   const store = redis.connect()
-  const [canaries, used, writers, written] = ['canaries', 'used', 'writers', 'written'].map(
-    (name) => `test:{v2}:${name}`,
-  ) as [string, string, string, string]
-  await store.hset(canaries, { k1: 'c1', k2: 'c2' })
-  expect(await store.reportWriter(used, writers, written, 'a', 'k1', 10)).toEqual([['a', 'k1']])
-  expect(await store.reportWriter(used, writers, written, 'b', 'k2', 10)).toHaveLength(2)
-  expect(await store.retireKeys(canaries, used, writers, written, '{}', 'k2')).toBe('writing')
-  expect((await store.smembers(used)).sort()).toEqual(['k1', 'k2'])
-
-  const said = Number((await store.hget(writers, 'a'))?.split(' ')[0])
-  await store.hset(writers, 'a', `${said - 11} k1`)
-  expect(await store.reportWriter(used, writers, written, '', '', 10)).toEqual([['b', 'k2']])
-  // It may have written something that the pass of a rekey under way did not see.
-  expect(await store.retireKeys(canaries, used, writers, written, '{}', 'k2')).toBe('writing')
-  // One that begins now knows that; one that began before is told so still.
-  const gone = JSON.stringify(await store.hgetall(written))
-  expect(await store.retireKeys(canaries, used, writers, written, '{}', 'k2')).toBe('writing')
-  expect(await store.retireKeys(canaries, used, writers, written, gone, 'k2')).toBe('retired')
-  expect(await store.smembers(used)).toEqual(['k2'])
-  expect(await store.hgetall(canaries)).toEqual({ k2: 'c2' })
-
-  expect(await store.reportWriter(used, writers, written, 'b', '', 10)).toEqual([])
-  expect(await store.smembers(used)).toEqual(['k2'])
+  const canaries = 'test:{v2}:canaries'
+  await store.hset(canaries, { k1: 'c1', k2: 'c2', k3: 'c3' })
+  expect(await store.retireKeys(canaries, 'k0', 'c0', 'k1', 'c1', 'k2', 'before')).toEqual(['k2'])
+  expect(await store.hgetall(canaries)).toEqual({ k2: 'c2', k3: 'c3' })
 })
 
 /** Null: changed; else what was found. */

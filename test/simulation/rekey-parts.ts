@@ -1,8 +1,9 @@
+import { DaemonStore } from '../../src/heartbeat/daemons.ts'
 import type { Store } from '../../src/redis/connect.ts'
 import type { Clock } from '../../src/runtime/clock.ts'
 import { type Rekeyed, rekeyAll } from '../../src/tokens/rekey.ts'
 import { createVault, type Vault, type VaultKey } from '../../src/tokens/vault.ts'
-import { SILENCE_S } from '../../src/tokens/vault-keys.ts'
+import { markKey } from '../../src/tokens/vault-keys.ts'
 import type { Scene } from './daemon.ts'
 
 export const OLD_KEY: VaultKey = { id: 'k1', key: Buffer.alloc(32, 1) }
@@ -18,7 +19,7 @@ export interface RekeyParts {
   rekey(): Promise<Rekeyed>
 }
 
-const REPORT_EVERY_MS = 3_000
+const REPORT_EVERY_MS = 10_000
 const watcher = { progress: () => {}, waiting: () => {}, signal: new AbortController().signal }
 
 export function rekeyParts(
@@ -28,23 +29,36 @@ export function rekeyParts(
   store: Store,
   clock: Clock,
 ): RekeyParts {
-  const { used, writers, written } = keys.vault
-  const say = (keyId: string, ...others: string[]) =>
-    store.reportWriter(used, writers, written, name, keyId, SILENCE_S, ...others)
+  const daemons = new DaemonStore(store, keys)
+  const startedAt = clock.now()
   const report = async () => {
-    await say(vault.keyIds[0])
+    const [keyId] = vault.keyIds
+    await markKey(store, keys, vault)
+    await daemons.report({
+      name,
+      version: '',
+      startedAt,
+      lastSeenAt: clock.now(),
+      config: '',
+      roles: ['worker'],
+      keyId,
+    })
   }
   if (config.rekeys) {
     // The first of all that it asks for.
     void report()
     clock.every(REPORT_EVERY_MS, report)
   }
+  const writers = () => daemons.writers(clock.now())
   return {
     reload: async () => {
       vault.replace(config.keys)
       await report()
     },
-    leave: () => say('', vault.keyIds[0]),
-    rekey: () => rekeyAll({ store, keys, vault: createVault([NEW_KEY, OLD_KEY]), clock }, watcher),
+    leave: async () => {
+      await markKey(store, keys, vault)
+      await daemons.leave(name)
+    },
+    rekey: () => rekeyAll({ store, keys, vault: createVault([NEW_KEY, OLD_KEY]), clock, writers }, watcher),
   }
 }

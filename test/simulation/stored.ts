@@ -17,7 +17,7 @@ export const NAMES = {
   accountLog: '{s}:account-log',
   newsDue: '{s}:due:alert',
   grantsDue: '{s}:due:grant',
-  usedKeys: '{s}:vault:used-keys',
+  canaries: '{s}:canaries',
   known: (receiver: string) => `{s}:known:${receiver}`,
   waiting: '{s}:waiting',
   underWay: '{s}:under-way',
@@ -118,7 +118,7 @@ export class Stored {
   }
 
   async isUsed(keyId: string): Promise<boolean> {
-    return (await this.redis.sismember(NAMES.usedKeys, keyId)) === 1
+    return (await this.redis.hexists(NAMES.canaries, keyId)) === 1
   }
 }
 

@@ -1,14 +1,13 @@
 import { randomBytes } from 'node:crypto'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { Keys } from '../../src/redis/keys.ts'
 import { NO_ALERT_WRITES, newOperation, stepJson } from '../../src/redis/steps.ts'
 import { Secret } from '../../src/runtime/secret.ts'
-import { type RekeyWatcher, rekeyAll } from '../../src/tokens/rekey.ts'
+import { type RekeyWatcher, rekeyAll, type Writer } from '../../src/tokens/rekey.ts'
 import { createVault, keyIdOf, type TokenField, type Vault } from '../../src/tokens/vault.ts'
-import { checkKeys, startWriterReports } from '../../src/tokens/vault-keys.ts'
+import { checkKeys, markKey } from '../../src/tokens/vault-keys.ts'
 import { CROSSES_NOBODY, putAccess, sealedAccess } from '../support/accounts.ts'
 import { HandClock } from '../support/hand-clock.ts'
-import { logLines } from '../support/log-lines.ts'
 import { redisOfFile } from '../support/of-file.ts'
 
 const redis = redisOfFile()
@@ -91,7 +90,9 @@ class HastyClock extends HandClock {
   }
 }
 
-const deps = (keys: Keys, vault: Vault = both, store = redis.store) => ({ store, keys, vault, clock: new HastyClock() })
+const deps = (keys: Keys, writers: readonly Writer[] = [], store = redis.store) => {
+  return { store, keys, vault: both, clock: new HastyClock(), writers: async () => [...writers] }
+}
 
 /** A store on which something happens between reading and writing, once per account. */
 function storeWith(between: () => Promise<void>) {
@@ -120,7 +121,7 @@ describe('a rekey', () => {
     const keys = await fleet(150)
     const generation = await redis.store.hget(keys.account(7).account, 'generation')
     const rekeyed = await rekeyAll(deps(keys), watch())
-    expect(rekeyed).toMatchObject({ is: 'clean', keyId: 'k2', accounts: 150, replaced: 450, passes: 2, unopened: [] })
+    expect(rekeyed).toMatchObject({ is: 'clean', keyId: 'k2', accounts: 150, replaced: 450, passes: 1, unopened: [] })
     for (let hubId = 1; hubId <= 150; hubId++) expect(await stored(keys, hubId)).toEqual(under('k2', hubId))
     expect(await redis.store.hget(keys.account(7).account, 'generation')).toBe(generation)
   })
@@ -169,8 +170,8 @@ describe('a rekey', () => {
       await redis.store.hset(keys.account(1).tokens, 'refresh', newer)
       await redis.store.hdel(keys.account(1).tokens, 'previous')
     })
-    const rekeyed = await rekeyAll(deps(keys, both, store), watch())
-    expect(rekeyed).toMatchObject({ is: 'clean', replaced: 2, passes: 3 })
+    const rekeyed = await rekeyAll(deps(keys, [], store), watch())
+    expect(rekeyed).toMatchObject({ is: 'clean', replaced: 2, passes: 2 })
     expect(await stored(keys, 1)).toEqual({ access: ['k2', 'access-1'], refresh: ['k2', 'refresh-newer'] })
   })
 
@@ -191,36 +192,35 @@ describe('a rekey', () => {
     const k0 = createVault([{ id: 'k0', key: randomBytes(32) }])
     await redis.store.hset(keys.account(2).tokens, 'refresh', k0.seal(new Secret('x'), 2, 'refresh'))
     await putAccess(redis.store, keys, 'no encrypted value', 3)
-    await redis.store.sadd(keys.vault.used, 'k0')
+    await redis.store.hset(keys.canaries, 'k0', 'known')
     const rekeyed = await rekeyAll(deps(keys), watch())
     expect(rekeyed).toMatchObject({ is: 'clean', replaced: 7, removable: ['k1'] })
     expect(rekeyed.unopened).toEqual([
       { hubId: 2, fields: ['refresh'], reason: expect.stringContaining('no key with the id k0 is configured') },
       { hubId: 3, fields: ['access'], reason: 'what is stored is no encrypted value' },
     ])
-    expect((await redis.store.smembers(keys.vault.used)).sort()).toEqual(['k0'])
+    expect(await redis.store.hkeys(keys.canaries)).toEqual(['k0'])
   })
 })
 
 describe('the keys after a rekey', () => {
-  /** A daemon that encrypts with the key of before. */
-  const command = (keys: Keys) =>
-    startWriterReports({ store: redis.store, keys, vault: old, log: logLines().log }, 'host pid 1')
+  /** A daemon that was not given the new key first. */
+  const forgotten: Writer = { daemon: 'host pid 1', keyId: 'k1', needs: [] }
+  const report = (keys: Keys) => markKey(redis.store, keys, old)
 
   test('that ended clean are the first alone, and the others may be taken out', async () => {
     const keys = await fleet(2)
     await checkKeys(redis.store, keys, both)
     expect((await rekeyAll(deps(keys), watch())).removable).toEqual(['k1'])
-    expect(await redis.store.hkeys(keys.vault.canaries)).toEqual(['k2'])
+    expect(await redis.store.hkeys(keys.canaries)).toEqual(['k2'])
     await expect(checkKeys(redis.store, keys, createVault([k2]))).resolves.toBeUndefined()
     await expect(checkKeys(redis.store, keys, old)).rejects.toThrow('may be encrypted with key k2')
   })
 
   test('are not forgotten while a daemon that has another one first is alive, however quiet it is', async () => {
     const keys = await fleet(2)
-    const reports = await command(keys)
     const watcher = watch()
-    expect(await rekeyAll(deps(keys), watcher)).toMatchObject({
+    expect(await rekeyAll(deps(keys, [forgotten]), watcher)).toMatchObject({
       is: 'writing',
       // It may be that it was never given the new key: then it could read nothing of what is encrypted with that.
       replaced: 0,
@@ -229,43 +229,45 @@ describe('the keys after a rekey', () => {
       writingKeys: ['k1'],
     })
     expect(watcher.waits).toEqual(['host pid 1: k1'])
-    expect(await redis.store.hkeys(keys.vault.canaries)).toContain('k1')
-
-    await reports.stop()
+    expect(await redis.store.hkeys(keys.canaries)).toContain('k1')
     expect(await rekeyAll(deps(keys), watch())).toMatchObject({ is: 'clean', replaced: 6, removable: ['k1'] })
   })
 
-  /** A rekey of two accounts; while it reads the last chunk of its second pass, behind which it has account 64, this happens. */
-  async function rekeyWhile(keys: Keys, meanwhile: () => Promise<unknown>) {
-    let reads = 0
+  /** A rekey of two accounts; when it has read them there is also account 64, and this happens. */
+  async function rekeyWhile(keys: Keys, meanwhile: () => Promise<unknown>, writers: readonly Writer[] = []) {
+    let isDone = false
     const store = storeWith(async () => {
-      // One chunk, read and written in the first pass.
-      if (++reads !== 4) return
+      if (isDone) return
+      isDone = true
       await connect(keys, 64, old)
       await meanwhile()
     })
-    return rekeyAll(deps(keys, both, store), watch())
+    return rekeyAll(deps(keys, writers, store), watch())
   }
 
-  test.each([
-    ['somebody with another one came and went', false],
-    ['one that had said nothing for so long that it counted as gone wrote', true],
-  ])('are not forgotten when %s behind the back of the last pass', async (_, wasThere) => {
+  test('are not forgotten when somebody with another one came and went behind the back of the walk', async () => {
     const keys = await fleet(2)
-    const reports = wasThere ? await command(keys) : undefined
-    await redis.store.hdel(keys.vault.writers, 'host pid 1')
-    const rekeyed = await rekeyWhile(keys, async () => (reports ?? (await command(keys))).stop())
-    expect(rekeyed).toMatchObject({ is: 'clean', replaced: 9, removable: ['k1'] })
+    const rekeyed = await rekeyWhile(keys, () => report(keys))
+    expect(rekeyed).toMatchObject({ is: 'clean', passes: 2, replaced: 9, removable: ['k1'] })
     expect(await stored(keys, 64)).toEqual(under('k2', 64))
   })
 
-  test('are not forgotten when a daemon with another one came behind the back of the last pass, and goes on', async () => {
+  test('are not forgotten when a daemon with another one came behind the back of the walk, and goes on', async () => {
     const keys = await fleet(2)
-    const rekeyed = await rekeyWhile(keys, async () => {
-      const reports = await command(keys)
-      onTestFinished(() => reports.stop())
-    })
+    const writers: Writer[] = []
+    const come = async () => {
+      writers.push(forgotten)
+      await report(keys)
+    }
+    const rekeyed = await rekeyWhile(keys, come, writers)
     expect(rekeyed).toMatchObject({ is: 'writing', removable: [], writers: [{ daemon: 'host pid 1', keyId: 'k1' }] })
+    await expect(checkKeys(redis.store, keys, createVault([k2]))).rejects.toThrow('k1')
+  })
+
+  test('are known again once a daemon reports that was taken for dead', async () => {
+    const keys = await fleet(1)
+    expect(await rekeyAll(deps(keys), watch())).toMatchObject({ is: 'clean', removable: ['k1'] })
+    await report(keys)
     await expect(checkKeys(redis.store, keys, createVault([k2]))).rejects.toThrow('k1')
   })
 
@@ -277,35 +279,7 @@ describe('the keys after a rekey', () => {
       writing = again()
       await writing
     })
-    const rekeyed = await rekeyAll(deps(keys, both, store), watch())
+    const rekeyed = await rekeyAll(deps(keys, [], store), watch())
     expect(rekeyed).toMatchObject({ is: 'writing', passes: 5, writers: [], writingKeys: ['k1'], removable: [] })
-  })
-})
-
-describe('a daemon that reports its key', () => {
-  test('says so when another one encrypts with a key that it lacks, once, and again after it had it', async () => {
-    const keys = redis.freshKeys()
-    const logged = logLines()
-    const vault = createVault([k1])
-    const mine = await startWriterReports({ store: redis.store, keys, vault, log: logged.log }, 'a pid 1')
-    const other = await startWriterReports({ store: redis.store, keys, vault: both, log: logLines().log }, 'b pid 2')
-    await mine.report()
-    await mine.report()
-    const told = () => logged.lines().filter(({ code }) => code === 'vault.key-missing')
-    expect(told()).toEqual([expect.objectContaining({ key: 'k2', writer: 'b pid 2', level: 'error' })])
-    vault.replace([k1, k2])
-    await mine.report()
-    expect(told()).toHaveLength(1)
-    await Promise.all([mine.stop(), other.stop()])
-    expect(await redis.store.exists(keys.vault.writers)).toBe(0)
-  })
-
-  test('keeps its key known: a rekey that ended just before it came may have forgotten it', async () => {
-    const keys = redis.freshKeys()
-    const reports = await startWriterReports({ store: redis.store, keys, vault: old, log: logLines().log }, 'a pid 1')
-    await redis.store.del(keys.vault.used)
-    await reports.report()
-    expect(await redis.store.smembers(keys.vault.used)).toEqual(['k1'])
-    await reports.stop()
   })
 })

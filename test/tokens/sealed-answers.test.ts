@@ -28,7 +28,6 @@ import { type StoreAnswerDeps, storeAnswer, storeGrantsInHand } from '../../src/
 import { type AnswerToStore, type GrantToStore, TokenStore } from '../../src/tokens/token-store.ts'
 import { Unstored } from '../../src/tokens/unstored.ts'
 import { createVault, type VaultKey } from '../../src/tokens/vault.ts'
-import { startWriterReports } from '../../src/tokens/vault-keys.ts'
 import { seedAccount, storedTokens, vault, vaultKey } from '../support/accounts.ts'
 import { HandClock } from '../support/hand-clock.ts'
 import { logLines } from '../support/log-lines.ts'
@@ -211,15 +210,15 @@ test('a rekey seals answers anew, names those that no key opens, and lets no key
   const { process, answer, clock, logged } = await installation(1)
   sealAnswers({ log: logged.log, vault: createVault([vaultKey]) }, dataDir, [answer(1)])
   sealAnswers({ log: logged.log, vault: createVault([k3]) }, dataDir, [answer(2)])
-  const deps = { store: redis.store, keys: process().keys, vault: both, clock, dataDir }
-  await redis.store.sadd(deps.keys.vault.used, 'k1', 'k2', 'k3')
+  const deps = { store: redis.store, keys: process().keys, vault: both, clock, writers: async () => [], dataDir }
+  await redis.store.hset(deps.keys.canaries, { k1: '', k2: '', k3: '' })
   expect(await rekeyAll(deps, watcher)).toMatchObject({
     is: 'clean',
     removable: ['k1'],
     needed: [],
     unopened: [{ hubId: 2, fields: ['answer'], reason: LACKS_K3 }],
   })
-  expect((await redis.store.smembers(deps.keys.vault.used)).sort()).toEqual(['k2', 'k3'])
+  expect((await redis.store.hkeys(deps.keys.canaries)).sort()).toEqual(['k2', 'k3'])
   await storeSealed(process(undefined, createVault([k2])), dataDir)
   const refresh = await redis.store.hgetBuffer(deps.keys.account(1).tokens, 'refresh')
   expect(both.open(refresh as Buffer, 1, 'refresh').reveal()).toBe('refresh-2')
@@ -228,20 +227,18 @@ test('a rekey seals answers anew, names those that no key opens, and lets no key
 
 test('a key stays while the folder of another machine needs it', async () => {
   const { process, answer, clock, logged } = await installation(1)
-  const deps = { store: redis.store, keys: process().keys, vault: both, clock }
-  await redis.store.sadd(deps.keys.vault.used, 'k1', 'k2')
+  let needs = () => unopenedAnswers(createVault([k2]), dataDir).map((one) => one.needs ?? 'damaged')
+  const writers = async () => [{ daemon: 'far pid 1', keyId: 'k2', needs: needs() }]
+  const deps = { store: redis.store, keys: process().keys, vault: both, clock, writers }
+  await redis.store.hset(deps.keys.canaries, { k1: '', k2: '' })
   sealAnswers({ log: logged.log, vault: createVault([vaultKey]) }, dataDir, [answer(1)])
-  let needs = () => unopenedAnswers(createVault([k2]), dataDir).map(({ needs }) => needs ?? 'damaged')
-  const daemon = await startWriterReports({ ...process(), ...deps, needs: () => needs() }, 'far pid 1')
   const needed = [{ daemon: 'far pid 1', key: 'k1' }]
   expect(await rekeyAll(deps, watcher)).toMatchObject({ is: 'clean', removable: [], needed })
-  expect((await redis.store.smembers(deps.keys.vault.used)).sort()).toEqual(['k1', 'k2'])
+  expect((await redis.store.hkeys(deps.keys.canaries)).sort()).toEqual(['k1', 'k2'])
 
-  needs = () => resealAnswers(both, dataDir).map(({ needs }) => needs ?? 'damaged')
-  await daemon.report()
+  needs = () => resealAnswers(both, dataDir).map((one) => one.needs ?? 'damaged')
   expect(await rekeyAll(deps, watcher)).toMatchObject({ is: 'clean', removable: ['k1'], needed: [] })
-  expect(await redis.store.smembers(deps.keys.vault.used)).toEqual(['k2'])
-  await daemon.stop()
+  expect(await redis.store.hkeys(deps.keys.canaries)).toEqual(['k2'])
 })
 
 test('what could not be encrypted again, is damaged or lacks its key is said; looking changes nothing', async () => {
