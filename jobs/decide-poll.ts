@@ -67,11 +67,11 @@ export function asksFor(rules: PollRules, poll: ReadPoll, now: number): { sample
 }
 
 /** Decides on a poll, and on the account's next one, from these values alone. */
-export function decidePoll(rules: PollRules, poll: ReadPoll, facts: Facts, mayRetry: boolean, now: number): Decided {
+export function decidePoll(rules: PollRules, poll: ReadPoll, facts: Facts, now: number): Decided {
   const bucket = useToStore(poll.begun.watch.bucket, poll.answers.bucketUse, poll.at)
   const calls = callsAfter(rules.share, poll.begun.watch.calls, poll.answers.calls)
   const both = { bucket, calls }
-  return poll.is === 'at rest' ? stay(rules, poll, both) : decideAnew(rules, poll, { ...facts, ...both, mayRetry, now })
+  return poll.is === 'at rest' ? stay(rules, poll, both) : decideAnew(rules, poll, { ...facts, ...both, now })
 }
 
 /** All is as it was, but read at another moment. */
@@ -126,7 +126,7 @@ function freshUntil({ coverage }: PollRules, { everyMs }: AccountPollSettings, r
 }
 
 /** All facts, for a poll that may bring news. */
-type Known = Facts & Pick<Watch, 'bucket' | 'calls'> & { mayRetry: boolean; now: number }
+type Known = Facts & Pick<Watch, 'bucket' | 'calls'> & { now: number }
 
 function decideAnew(rules: PollRules, poll: MadePoll & Anew, known: Known): Decided {
   const { hubId, begun, settings, read, outcome, saw, at, readAt } = poll
@@ -270,9 +270,9 @@ function planNext(
     })
   const isNear = plan?.isNear ?? false
   if (plan !== undefined && outcome.failures.length === 0) return { plan, isNear }
-  const { mayRetry, now } = known
+  const { now } = known
   const tellAt = failingAlertAt(Math.min(failing?.since ?? now, now), everyMs, alertAfter)
-  const attempt = { count: failing?.count ?? 0, mayRetry, tellAt, now }
+  const attempt = { count: failing?.count ?? 0, tellAt, now }
   return { plan: planAfterFailure({ hubId, at, everyMs }, outcome.failures, attempt, plan), isNear }
 }
 

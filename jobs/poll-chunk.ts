@@ -5,7 +5,7 @@ import { asksFor, type Decided, decidePoll, NO_FACTS } from './decide-poll.ts'
 import { accountFailed } from './each-account.ts'
 import type { PollWork } from './job-deps.ts'
 import { logPoll, type PollLine } from './poll-logs.ts'
-import { answeredCalls, type MadePoll, type PollRules, readPoll } from './read-poll.ts'
+import { type MadePoll, type PollRules, readPoll } from './read-poll.ts'
 
 /** Accounts that are read together, and committed together: Redis does nothing else meanwhile, some 10 us for each. */
 const TOGETHER = 50
@@ -70,8 +70,6 @@ export class PollChunk {
     const deps = this.#deps
     const rules = this.#rules
     const poll = readPoll(rules, made)
-    const { worked, failed } = answeredCalls(poll)
-    deps.endpoint.noteOthers(worked, failed)
     if (poll.is === 'anew') deps.metrics.reportGaps.inc({}, reportsWithGaps(poll.read))
     const { hubId } = made
     const now = deps.clock.now()
@@ -84,7 +82,7 @@ export class PollChunk {
             isFleetTrouble: needs.failing && (await deps.coverage.fleetSpeaks(now)),
           }
         : NO_FACTS
-    return decidePoll(rules, poll, facts, deps.endpoint.mayRetry(), now)
+    return decidePoll(rules, poll, facts, now)
   }
 
   /** Commits it with those that wait already; `done` gets its outcome. */

@@ -10,7 +10,7 @@ import type { ShareSettings } from '../src/limits/polling/call-share.ts'
 import { type Answers, type RawReport, readAnswers, readRawReport } from '../src/limits/polling/fetch-reports.ts'
 import { outcomeOf, type PollOutcome, reportsWithGaps } from '../src/limits/polling/poll-outcome.ts'
 import type { AccountPollSettings } from '../src/limits/polling/poll-settings.ts'
-import { failuresOf, isFailure, type Reading, reportOfKey } from '../src/limits/readings.ts'
+import { isFailure, type Reading, reportOfKey } from '../src/limits/readings.ts'
 import type { ReadReport, ReportedValue } from '../src/limits/reports/report.ts'
 import type { RecordChoice, SampleSettings } from '../src/limits/samples.ts'
 import type { Fingerprints, Watch } from '../src/limits/watch/watch.ts'
@@ -184,12 +184,4 @@ export function gapOf({ everyMs }: AccountPollSettings): number {
 /** The reports and pairs of an account's polls, and the record choice. */
 export function watchedBy({ records }: SampleSettings, { reports, pairs }: AccountPollSettings): Watched {
   return { reports, pairs, records }
-}
-
-/** For the share of errors that is allowed: how many calls of a poll worked, and failed. A missing scope is an answer. */
-export function answeredCalls(poll: ReadPoll): { worked: number; failed: number } {
-  const { reports, troubles, calls, failedCalls } = poll.is === 'at rest' ? poll.answers : poll.read
-  const refusals = [...failuresOf(reports.values()), ...troubles].filter(({ class: kind }) => kind === 'forbidden')
-  const failed = failedCalls - refusals.length
-  return { worked: calls.length - failed, failed }
 }

@@ -14,7 +14,7 @@ type Failed = Extract<RefreshOutcome, { is: 'failed' }>
 
 /** A chunk of accounts whose tokens are due. */
 export function refreshTokens(deps: RefreshWork, { hubIds }: ChunkJob, signal: AbortSignal): Promise<void> {
-  const occasion = { turn: deps.endpoint.nextTurn(), leases: new Leases(deps.tokens, deps.clock) }
+  const occasion = { batch: deps.endpoint.nextBatch(), leases: new Leases(deps.tokens, deps.clock) }
   return eachAccount(deps, new ChunkClaims(deps, { kind: 'refresh', hubIds }), signal, async (hubId) => {
     const outcome = await refreshed(deps, hubId, occasion)
     if (outcome.is === 'waiting') await deps.due.plan('refresh', [hubId], outcome.until)
@@ -38,14 +38,18 @@ async function refreshed(deps: RefreshOneWork, hubId: number, occasion: Occasion
   if (outcome.is === 'refreshed') observeRefresh(deps, hubId, outcome)
   if (outcome.is === 'failed' && outcome.alerted) await deps.queues.wake('alerts', deps.clock.now())
   if ((outcome.is === 'refreshed' || outcome.is === 'fresh') && outcome.isUnidentified) {
-    await identifyOne(deps, hubId, occasion.turn)
+    await identifyOne(deps, hubId, occasion.batch)
   }
   return outcome
 }
 
 /** Asks whose an imported account's tokens are, if that is not known yet; then it is polled without waiting for the clock. */
-export async function identifyOne(deps: RefreshOneWork, hubId: number, turn?: number): Promise<Identified | undefined> {
-  const outcome = await deps.movement.inHand('identify', hubId, () => identifyAccount(deps, hubId, turn))
+export async function identifyOne(
+  deps: RefreshOneWork,
+  hubId: number,
+  batch?: number,
+): Promise<Identified | undefined> {
+  const outcome = await deps.movement.inHand('identify', hubId, () => identifyAccount(deps, hubId, batch))
   const now = deps.clock.now()
   if (outcome?.is === 'foreign' || (outcome?.is === 'stored' && outcome.alerted)) await deps.queues.wake('alerts', now)
   if (outcome?.is === 'stored') await deps.queues.wake('poll-limits', now)

@@ -92,7 +92,7 @@ async function readFleet({ store, keys, coverage, failedCalls, due }: FleetWork,
   const outage = pollsFail ? describeFailingPolls(found, reason) : undefined
   const messages = {
     provider: {
-      firing: isThrottled ? describeThrottled(tokens, endpoint?.pace.ceiling ?? 0) : outage,
+      firing: isThrottled ? describeThrottled(tokens, endpoint?.pace.perSecond ?? 0) : outage,
       over: describeReachable(found, findings.endpoint === undefined),
     },
     coverage: { firing: describeStale(found, settings, reason), over: describeRead(found) },

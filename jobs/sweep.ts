@@ -123,10 +123,9 @@ async function sweepTokens(deps: JobDeps): Promise<number | undefined> {
   const now = deps.clock.now()
   if (waiting > ENOUGH_WAITING) return now + SWEEP_AGAIN_MS
   const { due, next, fleet } = await deps.due.dueTokens(now)
-  const { calls, retries, until, isProbe } = await deps.endpoint.room(AHEAD_MS, fleet)
+  const { calls, until, isProbe } = await deps.endpoint.room(AHEAD_MS, fleet)
   const places = Math.min(MOST_WAITING * CHUNK, calls) - waiting * CHUNK
-  const chosen =
-    isProbe && places > 0 ? chooseProbe(due, deps.random()) : chooseDue(due, Math.max(0, places), retries, now)
+  const chosen = isProbe && places > 0 ? chooseProbe(due, deps.random()) : chooseDue(due, Math.max(0, places), now)
   await handOn(queue, await deps.due.claimTokens(chosen, now), now)
   if (chosen.length === due.length) return nextSweepAt(shortestLife(due), next, now)
   return Math.max(until, now + (calls < MOST_WAITING * CHUNK ? SWEEP_AHEAD_AGAIN_MS : SWEEP_AGAIN_MS))

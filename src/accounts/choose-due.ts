@@ -16,14 +16,13 @@ const LAST_PART = 0.25
 /**
  * Accounts that go first when not all can: the nearest to expiry. Failing accounts (long expired, many of them dead)
  * and new ones would always be the nearest, so together they get a quarter of the places, and all that healthy ones
- * leave; while one of the healthy is about to expire, one place is enough. `retries`: how many failing ones may be
- * tried at all.
+ * leave; while one of the healthy is about to expire, one place is enough.
  */
-export function chooseDue(due: readonly DueToken[], places: number, retries: number, now: number): DueToken[] {
+export function chooseDue(due: readonly DueToken[], places: number, now: number): DueToken[] {
   const nearest = (lane: DueToken['lane']) =>
     due.filter((token) => token.lane === lane).sort((a, b) => a.expiresAt - b.expiresAt)
   const healthy = nearest('healthy')
-  const others = inTurns(nearest('failing').slice(0, retries), nearest('new'))
+  const others = inTurns(nearest('failing'), nearest('new'))
   const share = healthy.some((token) => isUrgent(token, now)) ? 1 : Math.floor(places * SHARE_OF_OTHERS)
   const forHealthy = Math.max(places - share, places - others.length, Math.min(places, 1))
   const taken = healthy.slice(0, forHealthy)

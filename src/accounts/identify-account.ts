@@ -28,29 +28,27 @@ export type Identified =
 /**
  * Asks for the metadata of an account that came without, or has no domain: whose token it is, its domain, user, scopes, the token's life.
  * The call counts as one to the token endpoint: each account of a fleet that was just imported asks once, beside its
- * first refresh, and no other limit of their pace is known. `turn` is the place in line there. Undefined: there is
+ * first refresh, and no other limit of their pace is known. `batch` is the place in line there. Undefined: there is
  * nothing to be asked.
  */
 export async function identifyAccount(
   deps: IdentifyDeps,
   hubId: number,
-  turn?: number,
+  batch?: number,
 ): Promise<Identified | undefined> {
   const account = await unidentified(deps, hubId)
   if (account === undefined) return undefined
   const opened = openToken(deps.vault, account.sealed, hubId, 'access')
   if (!opened.ok) return { is: 'later' }
-  if ((await deps.endpoint.enter(turn)).is === 'closed') return { is: 'later' }
+  if ((await deps.endpoint.enter(batch)).is === 'closed') return { is: 'later' }
   const token = { accessToken: opened.value, times: account.times }
   const result = await deps.inFlight.run('normal', () => askIdentity(deps, token))
   if (!result.ok) {
     const { code, message, status } = result.failure
     deps.log.warn({ code: 'metadata.failed', hubId, reason: code }, `${message}: asked again before long`)
     if (status === 429) await deps.endpoint.failed(hubId, result.failure, true)
-    else deps.endpoint.noteOthers(0, 1)
     return { is: 'later' }
   }
-  deps.endpoint.noteOthers(1, 0)
   if (result.value.hubId !== hubId) return refuse(deps, hubId, account, result.value.hubId)
 
   const now = deps.clock.now()

@@ -17,7 +17,6 @@ import { type Lifecycle, ShutdownBudget } from '../runtime/lifecycle.ts'
 import type { Logger } from '../runtime/logger.ts'
 import { createMetrics, type Metrics } from '../runtime/metrics.ts'
 import { showTimesIn } from '../text/format-time.ts'
-import { ENDPOINT_SETTINGS } from '../tokens/endpoint/state.ts'
 import { TokenEndpoint } from '../tokens/endpoint/token-endpoint.ts'
 import { sealAnswers } from '../tokens/sealed-answers.ts'
 import { storeGrantsInHand } from '../tokens/store-tokens.ts'
@@ -177,7 +176,6 @@ function openEndpoint(
   const due = new DueSets(store, keys)
   return new TokenEndpoint({
     text: endpointText(store, keys),
-    settings: ENDPOINT_SETTINGS,
     announce: (...change) => {
       const announce = fleetAnnouncements(followed.config)
       return endpointAnnouncer(store, keys, announce, (now) => due.nearestExpiry(now))(...change)

@@ -137,7 +137,7 @@ function registerProviderGauges({ metrics }: WebDeps, facts: ReadFacts): void {
 
   const open = 'Circuit breaker of the token endpoint: 1 open, 0.5 half-open, 0 closed.'
   value(metrics, 'breaker_open', open, async () => BREAKER[(await endpoint())?.breaker ?? 'closed'])
-  const allowed = 'Token requests a second that the provider is believed to allow.'
+  const allowed = 'Token requests a second that all daemons together may send now.'
   value(metrics, 'token_requests_allowed', allowed, async () => (await endpoint())?.requestsPerSecond ?? Number.NaN)
   const skew = "How far the provider's clock is ahead of ours."
   value(metrics, 'clock_skew_seconds', skew, async () => ((await endpoint())?.clockSkewMs ?? Number.NaN) / 1_000)

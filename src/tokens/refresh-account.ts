@@ -87,7 +87,7 @@ export interface Occasion {
   /** An operator asks for it: also where the refresh token waits for that. */
   isDecided?: boolean
   /** The place in line of the chunk that the account came with, and where the leases of the chunk are kept. */
-  turn?: number
+  batch?: number
   leases?: Leases
 }
 
@@ -95,11 +95,11 @@ export interface Occasion {
 export async function refreshTokensOf(
   deps: RefreshDeps,
   hubId: number,
-  { refused, isDecided = false, turn, leases = new Leases(deps.tokens, deps.clock) }: Occasion = {},
+  { refused, isDecided = false, batch, leases = new Leases(deps.tokens, deps.clock) }: Occasion = {},
 ): Promise<RefreshOutcome> {
   if (deps.unstored.has(hubId)) return { is: 'held' }
   // Before the lease: other workers are not kept from the account while this one waits in line.
-  const admission = await deps.endpoint.enter(turn)
+  const admission = await deps.endpoint.enter(batch)
   if (admission.is === 'closed') return { is: 'waiting', until: admission.until }
   const lease = new Lease(hubId, newOperation(), deps.clock)
   let begun: BeginRefresh
@@ -147,7 +147,7 @@ async function redeem(deps: RefreshDeps, attempt: Attempt, lease: Lease): Promis
 /** Gives the lease back where nothing is to be done, and puts the account where its plan says. */
 async function leaveUntil(deps: RefreshDeps, { hubId, owner, context }: Attempt, planned: number, now: number) {
   deps.endpoint.leave()
-  const isUnidentified = canBeIdentified(context) && deps.endpoint.mayRetry()
+  const isUnidentified = canBeIdentified(context)
   const again = planned === NEVER_MS ? now + LONGEST_PAUSE_MS : planned
   const nextAt = canBeIdentified(context) ? Math.min(again, askedAgainAt(context, now)) : again
   await deps.tokens.leave(hubId, owner, nextAt)
@@ -268,17 +268,14 @@ async function recordFailure(deps: RefreshDeps, attempt: Attempt, failure: Refre
   return { is: 'failed', failure, state: next.state, alerted, rejectedAt: next.rejectedAt }
 }
 
-/** Failures of accounts that are known to be dead are no evidence about the endpoint; they only cost an error. */
+/** Failures of accounts that are known to be dead are no evidence about the endpoint. */
 async function standingAfter(deps: RefreshDeps, { hubId, context }: Attempt, failure: RefreshFailure) {
   if (failure.class === 'unopened') {
     deps.endpoint.leave()
     return NOTHING_WRONG
   }
-  if (context.state !== 'reauthorize') {
-    return deps.endpoint.failed(hubId, failure, hasNoTokenYet(context.times))
-  }
-  deps.endpoint.noteOthers(0, 1)
-  return NOTHING_WRONG
+  if (context.state === 'reauthorize') return NOTHING_WRONG
+  return deps.endpoint.failed(hubId, failure, hasNoTokenYet(context.times))
 }
 
 const NOTHING_WRONG: EndpointVerdict = { fleetTrouble: false, lastSuccessAt: 0, fleet: 0, until: 0 }

@@ -107,7 +107,7 @@ export async function readTokenEndpoint(store: Store, keys: Keys): Promise<Token
     cause: breaker.cause,
     detail: isClosed ? null : breaker.detail,
     since: isClosed ? null : iso(breaker.since),
-    requestsPerSecond: Math.round(pace.ceiling * 10) / 10,
+    requestsPerSecond: Math.round(pace.perSecond * 10) / 10,
     clockSkewMs: skewMs,
   }
 }

@@ -25,11 +25,11 @@ const NEW = tokens('new', 100, 2_001)
 
 describe('of the accounts that are due', () => {
   test('the nearest to expiry come first', () => {
-    expect(chooseDue(HEALTHY, 3, 9, EARLY).map(({ hubId }) => hubId)).toEqual([100, 99, 98])
+    expect(chooseDue(HEALTHY, 3, EARLY).map(({ hubId }) => hubId)).toEqual([100, 99, 98])
   })
 
   test('while healthy ones are about to expire one place is all that others get', () => {
-    expect(lanesOf(chooseDue([...NEW, ...FAILING, ...HEALTHY], 40, 100, NOW))).toEqual({
+    expect(lanesOf(chooseDue([...NEW, ...FAILING, ...HEALTHY], 40, NOW))).toEqual({
       healthy: 39,
       failing: 1,
       new: 0,
@@ -37,36 +37,27 @@ describe('of the accounts that are due', () => {
   })
 
   test('failing and new ones share a quarter of the places while healthy ones wait', () => {
-    const chosen = chooseDue([...NEW, ...FAILING, ...HEALTHY], 40, 100, EARLY)
+    const chosen = chooseDue([...NEW, ...FAILING, ...HEALTHY], 40, EARLY)
     expect(lanesOf(chosen)).toEqual({ healthy: 30, failing: 5, new: 5 })
     expect(chosen.slice(0, 30).every(({ lane }) => lane === 'healthy')).toBe(true)
   })
 
   test('failing and new ones take what healthy ones leave, and the other way round', () => {
     const few = HEALTHY.slice(0, 6)
-    expect(lanesOf(chooseDue([...FAILING, ...few, ...NEW], 40, 100, EARLY))).toEqual({
+    expect(lanesOf(chooseDue([...FAILING, ...few, ...NEW], 40, EARLY))).toEqual({
       healthy: 6,
       failing: 17,
       new: 17,
     })
-    expect(lanesOf(chooseDue([...FAILING.slice(0, 2), ...HEALTHY], 40, 100, EARLY))).toMatchObject({
+    expect(lanesOf(chooseDue([...FAILING.slice(0, 2), ...HEALTHY], 40, EARLY))).toMatchObject({
       healthy: 38,
       failing: 2,
     })
   })
 
-  test('no more failing ones are tried than there are retries', () => {
-    expect(lanesOf(chooseDue([...FAILING, ...NEW.slice(0, 4)], 40, 3, EARLY))).toEqual({
-      healthy: 0,
-      failing: 3,
-      new: 4,
-    })
-    expect(chooseDue(FAILING, 40, 0, EARLY)).toEqual([])
-  })
-
   test('the only place there is goes to a healthy one', () => {
-    expect(lanesOf(chooseDue([...FAILING, ...NEW, ...HEALTHY], 1, 1, EARLY))).toMatchObject({ healthy: 1 })
-    expect(lanesOf(chooseDue([...FAILING, ...NEW], 1, 1, EARLY))).toMatchObject({ failing: 1 })
+    expect(lanesOf(chooseDue([...FAILING, ...NEW, ...HEALTHY], 1, EARLY))).toMatchObject({ healthy: 1 })
+    expect(lanesOf(chooseDue([...FAILING, ...NEW], 1, EARLY))).toMatchObject({ failing: 1 })
   })
 
   test('whoever they are, no more are chosen than there are places, nobody twice, and no place is left free in vain', () => {
@@ -80,12 +71,11 @@ describe('of the accounts that are due', () => {
       { selector: ({ hubId }) => hubId, maxLength: 120 },
     )
     fc.assert(
-      fc.property(due, fc.nat(150), fc.nat(60), (all, places, retries) => {
-        const chosen = chooseDue(all, places, retries, EARLY)
+      fc.property(due, fc.nat(150), (all, places) => {
+        const chosen = chooseDue(all, places, EARLY)
         const [of, from] = [lanesOf(chosen), lanesOf(all)]
         expect(new Set(chosen.map(({ hubId }) => hubId)).size).toBe(chosen.length)
-        expect(chosen.length).toBe(Math.min(places, from.healthy + from.new + Math.min(from.failing, retries)))
-        expect(of.failing).toBeLessThanOrEqual(retries)
+        expect(chosen.length).toBe(Math.min(places, all.length))
         if (of.healthy < from.healthy) expect(of.failing + of.new).toBeLessThanOrEqual(places / 4)
         for (const lane of ['healthy', 'failing', 'new'] as const) {
           const mine = chosen.filter((token) => token.lane === lane).map(({ expiresAt }) => expiresAt)

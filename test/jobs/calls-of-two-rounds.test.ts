@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { associations, properties } from '../limits/reports.ts'
 import { failure, tokens } from '../support/fake-provider.ts'
 import { HandClock } from '../support/hand-clock.ts'
-import { DAY, EVERY_MS, PAIR, pollsOfFile } from './polled.ts'
+import { DAY, PAIR, pollsOfFile } from './polled.ts'
 
 const polled = pollsOfFile()
 const WINDOW_MS = 10_000
@@ -15,7 +15,7 @@ test('a poll that asks again with a new token counts all of its calls, those tha
     calledAt.push(clock.now())
     return isRefreshed ? { ok: true as const, value } : failure('unauthorized', { status: 401 })
   }
-  const { services, watch, ...one } = await polled({
+  const { watch, ...one } = await polled({
     clock,
     settings: {
       limits: { associations: [PAIR] },
@@ -32,8 +32,6 @@ test('a poll that asks again with a new token counts all of its calls, those tha
   })
   clock.move(DAY)
   const began = clock.now()
-  const answered: number[][] = []
-  services.endpoint.noteOthers = (...each) => void answered.push(each)
   const poll = async () => {
     const polling = one.poll()
     await Promise.race([polling, clock.sleeper(WINDOW_MS)])
@@ -44,15 +42,4 @@ test('a poll that asks again with a new token counts all of its calls, those tha
   // Two that were refused, one with the new token, and the last one once the window is over.
   expect(calledAt.map((at) => at - began)).toEqual([0, 0, 0, WINDOW_MS])
   expect(await watch()).toMatchObject({ calls: [[began + WINDOW_MS, 1]], failing: undefined })
-  // Where nothing of what was read is new, too.
-  for (const refreshed of [true, false]) {
-    clock.move(EVERY_MS)
-    isRefreshed = refreshed
-    await poll()
-  }
-  expect(answered).toEqual([
-    [2, 2],
-    [2, 0],
-    [2, 2],
-  ])
 })

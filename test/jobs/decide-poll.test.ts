@@ -101,7 +101,6 @@ function made(one: Case, watch: Watch, packed: Buffer | undefined, at: number): 
   const answers: Answers<RawReport> = {
     at,
     reports,
-    failedCalls: KEYS.length - bodies.length,
     bucketUse: { refused: 0 },
     troubles: [],
     fingerprint: bodies.length === KEYS.length ? answersFingerprint(bodies) : undefined,
@@ -134,7 +133,7 @@ function made(one: Case, watch: Watch, packed: Buffer | undefined, at: number): 
   return { hubId: HUB, begun, settings, answers, at, readAt: at }
 }
 
-const decide = (poll: MadePoll, now: number) => decidePoll(POLL_RULES, readPoll(POLL_RULES, poll), NO_FACTS, true, now)
+const decide = (poll: MadePoll, now: number) => decidePoll(POLL_RULES, readPoll(POLL_RULES, poll), NO_FACTS, now)
 
 /** Usage and limit of each series, by what it is of. */
 function numbersOf(kept: Readings | undefined): Map<string, string> {

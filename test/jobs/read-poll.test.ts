@@ -56,7 +56,6 @@ function made(bodies: Bodies, { watch, packed, at }: Known): MadePoll {
     answers: {
       at: now,
       reports,
-      failedCalls: 0,
       bucketUse: { refused: 0 },
       troubles: [],
       calls: [now, now],
@@ -72,13 +71,7 @@ function made(bodies: Bodies, { watch, packed, at }: Known): MadePoll {
 
 /** What is known once these were polled. */
 function after(bodies: Bodies, known = FIRST): Known {
-  const { result } = decidePoll(
-    POLL_RULES,
-    readPoll(POLL_RULES, made(bodies, known)),
-    NO_FACTS,
-    true,
-    known.at + EVERY_MS,
-  )
+  const { result } = decidePoll(POLL_RULES, readPoll(POLL_RULES, made(bodies, known)), NO_FACTS, known.at + EVERY_MS)
   return { watch: result.watch, packed: result.readings, at: known.at + EVERY_MS }
 }
 

@@ -7,12 +7,13 @@ const world = worldOfFile()
 const MINUTE = 60_000
 
 /** Accounts whose tokens, of different lives, are all due; a sweep says in how long it would look again, ms. */
-async function overdue(count: number, mostPerSecond = 1_000) {
+async function overdue(count: number, perSecond = 1_000) {
   const chance = { random: 0 }
   const w = await world({ change: () => ({ random: () => chance.random }) })
   const { store, keys, clock, services } = w
   // As daemons have learned it.
-  await store.set(keys.endpoint, JSON.stringify(newState({ mostPerSecond, errorCeiling: 0.05 }, clock.now())))
+  const state = newState(clock.now())
+  await store.set(keys.endpoint, JSON.stringify({ ...state, pace: { ...state.pace, perSecond } }))
   // The longest life first in the set of due moments, so that its order is not that of expiry.
   for (let n = 0; n < count; n++) await w.account({ hubId: n + 1, lifeMs: 40 * MINUTE - n * 1_000 })
   clock.move(39 * MINUTE)

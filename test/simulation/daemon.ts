@@ -20,7 +20,6 @@ import { InFlight } from '../../src/runtime/concurrency.ts'
 import { createLogger } from '../../src/runtime/logger.ts'
 import { createMetrics } from '../../src/runtime/metrics.ts'
 import { Secret } from '../../src/runtime/secret.ts'
-import { ENDPOINT_SETTINGS } from '../../src/tokens/endpoint/state.ts'
 import { TokenEndpoint } from '../../src/tokens/endpoint/token-endpoint.ts'
 import { sealAnswers, storeSealed } from '../../src/tokens/sealed-answers.ts'
 import { storeGrantsInHand, storeYoungAgain } from '../../src/tokens/store-tokens.ts'
@@ -122,7 +121,6 @@ export function startDaemon(
     provider: provider.clientFor(world, process),
     endpoint: new TokenEndpoint({
       text: endpointText(store, keys),
-      settings: ENDPOINT_SETTINGS,
       announce: async () => NO_ALERT_WRITES,
       skewMs: () => undefined,
       machine,

@@ -9,7 +9,6 @@ import { logLines } from './log-lines.ts'
 export function openEndpoint(store: Store, keys: Keys, clock: Clock, more: Partial<EndpointDeps> = {}): TokenEndpoint {
   return new TokenEndpoint({
     text: endpointText(store, keys),
-    settings: { mostPerSecond: 1_000, errorCeiling: 0.05 },
     announce: async () => NO_ALERT_WRITES,
     skewMs: () => undefined,
     machine: 'here',

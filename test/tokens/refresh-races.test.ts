@@ -1,7 +1,7 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { NO_ALERT_WRITES } from '../../src/redis/steps.ts'
 import { formatMoment } from '../../src/text/format-time.ts'
-import type { Admission } from '../../src/tokens/endpoint/token-endpoint.ts'
+import type { Admission } from '../../src/tokens/endpoint/wait-queue.ts'
 import { Lease, Leases } from '../../src/tokens/leases.ts'
 import type { TokensToStore } from '../../src/tokens/token-store.ts'
 import { dump, endLease, seedAccount, takeLease } from '../support/accounts.ts'

@@ -42,7 +42,6 @@ export class AccountCalls {
    * Moments at which each was answered, or failed, ms: it counts from then, however long the way to the provider took.
    */
   readonly made: number[] = []
-  failed = 0
   /** Use of the account's bucket, as the answers showed it. */
   bucketUse = NOTHING_USED
   /** True where calls of this round were not begun because the account is paused. */
@@ -130,7 +129,6 @@ export class AccountCalls {
       inFlight.leave()
       const now = clock.now()
       this.made.push(now)
-      if (!result.ok) this.failed++
       this.bucketUse = useAfter(this.bucketUse, result)
       const until = pausedUntil(result, now)
       if (until === undefined || until <= (this.pausedUntil ?? 0)) {

@@ -55,7 +55,6 @@ export interface Answers<Report extends RawReport = ReadReport | ProviderFailure
   fingerprint: string | undefined
   /** Moments at which each call was answered, ms. None: the account is paused, and nothing was asked. */
   calls: readonly number[]
-  failedCalls: number
   bucketUse: BucketUse
   /**
    * Failures of the companions, and a pause where calls were left out: other reasons why the readings are not whole.
@@ -117,16 +116,13 @@ function notAvailableOf({ begun, settings }: PollTarget, now: number): Record<st
   return notAvailable
 }
 
-/** Reads all that is still bytes. An unreadable report is a failure of that report, and its call a failed one. */
+/** Reads all that is still bytes. An unreadable report is a failure of that report. */
 export function readAnswers(raw: Answers<RawReport>): Answers {
-  let { failedCalls } = raw
   const reports = new Map<string, ReadReport | ProviderFailure>()
   for (const [key, answer] of raw.reports) {
-    const report = readRawReport(key, answer)
-    if (report !== answer && isFailure(report)) failedCalls++
-    reports.set(key, report)
+    reports.set(key, readRawReport(key, answer))
   }
-  return { ...raw, reports, failedCalls }
+  return { ...raw, reports }
 }
 
 /** True where the access token was not accepted: worth one refresh and one more try. */
@@ -168,7 +164,6 @@ function answersOf(poll: Poll): Answers<RawReport> {
     reports: inOrder(fetched.reports, settings),
     fingerprint: fingerprintOf(poll),
     calls: calls.made,
-    failedCalls: calls.failed,
     bucketUse: calls.bucketUse,
     troubles: calls.leftOut && isWhole ? [PAUSED] : companions.failures,
     notAvailable,
@@ -292,12 +287,7 @@ async function askForAll(poll: Poll, once: readonly Report[]): Promise<void> {
   const { begun, settings, calls, fetched } = poll
   const before = begun.readings.unpacked()
   // Read at once: the rest hangs on it.
-  const read = (key: string, raw: RawReport) => {
-    const report = readRawReport(key, raw)
-    if (report !== raw && isFailure(report)) calls.failed++
-    return report
-  }
-  await calls.make(once.map((report) => ask(poll, report, NO_PAIR, read)))
+  await calls.make(once.map((report) => ask(poll, report, NO_PAIR, readRawReport)))
   // All of them are read by now.
   const reports = fetched.reports as Map<string, ReadReport | ProviderFailure>
   const types = askableTypes(typesIn(mergeReadings(before, { at: fetched.at, reports }))?.keys() ?? [])
@@ -309,7 +299,7 @@ async function askForAll(poll: Poll, once: readonly Report[]): Promise<void> {
     for (const report of paired) {
       for (const pair of empty) recordNone(poll, report, pair, readings.get(pairId(pair))?.limit ?? 0)
     }
-    await calls.make(chosen.flatMap((pair) => paired.map((report) => ask(poll, report, pair, read))))
+    await calls.make(chosen.flatMap((pair) => paired.map((report) => ask(poll, report, pair, readRawReport))))
     const isRead = (key: string) => !isFailure(reports.get(key) ?? NOT_ASKED)
     poll.allPairsRead = isAll && chosen.every((pair) => paired.every((report) => isRead(readingKey(report, pair))))
   }

@@ -67,13 +67,12 @@ export function planPoll(found: PollFindings): PollPlan & { isNear: boolean } {
 
 /**
  * After a poll of which nothing, or not all, could be read, at `now`. `planned` is what follows from what was read;
- * undefined: nothing. `mayRetry`: the share of errors allows for a call that follows a failure. `tellAt`: the first poll
- * from then on that fails is an alert, which must not be late.
+ * undefined: nothing. `tellAt`: the first poll from then on that fails is an alert, which must not be late.
  */
 export function planAfterFailure(
   { hubId, at, everyMs }: Pick<PollFindings, 'hubId' | 'at' | 'everyMs'>,
   failures: readonly ProviderFailure[],
-  { count, mayRetry, tellAt: alertAt, now }: { count: number; mayRetry: boolean; tellAt: number; now: number },
+  { count, tellAt: alertAt, now }: { count: number; tellAt: number; now: number },
   planned: PollPlan | undefined,
 ): PollPlan {
   const regularMs = regularPeriod(hubId, everyMs, false)
@@ -86,7 +85,7 @@ export function planAfterFailure(
   const mayPass = failures.some((failure) => failure.class === 'transient')
   const retryAt = mayPass ? now + Math.min(regularMs, 5_000 * 2 ** Math.min(count, 12)) : regular.at
   const soonest = Math.min(retryAt, alertAt > now ? alertAt : regular.at)
-  if (!mayRetry || soonest >= regular.at) return regular
+  if (soonest >= regular.at) return regular
   return { ...regular, at: Math.round(soonest), because: { is: 'failed' } }
 }
 

@@ -125,11 +125,8 @@ export function noteSuccesses(breaker: Breaker, count: number, now: number): Bre
  * Changes by time alone: the breaker closes once enough calls have worked, or, with few calls, nothing has failed for a while.
  */
 export function settle(breaker: Breaker, now: number): Breaker {
-  // A probe further away than any pause comes from a clock that was set back: no account would be taken up for it.
-  if (breaker.is === 'open' && breaker.probeAt > now + LONGEST_PROBE_MS) return { ...breaker, probeAt: now }
   if (breaker.is !== 'half-open') return breaker
-  const quietFor = now - breaker.halfOpenAt
-  if (breaker.worked < WORKED_TO_CLOSE && quietFor >= 0 && quietFor < HALF_OPEN_MS) return breaker
+  if (breaker.worked < WORKED_TO_CLOSE && now - breaker.halfOpenAt < HALF_OPEN_MS) return breaker
   return { ...CLOSED, suspects: breaker.suspects, lastSuccessAt: breaker.lastSuccessAt }
 }
 

@@ -3,36 +3,16 @@ import type { ProviderFailure } from '../../provider/failure.ts'
 import * as breaker from './breaker.ts'
 import * as pace from './pace.ts'
 
-const MOST = 1_000
-const AT_FIRST = 100
-const TRICKLE_EVERY_MS = 5_000
-
-/**
- * How many calls that follow a failure may be made, so that errors stay below a share of all calls (providers ask that
- * of listed apps; the certification is the vendor's to lose). Every success earns a fraction of a retry, every error
- * costs one. A trickle is always allowed: what failed must be able to come back.
- */
-export const budgetSchema = z.strictObject({
-  /** Retries that may be made. */
-  credit: z.number().default(AT_FIRST),
-  /** Up to when the trickle was given, ms. */
-  at: z.number(),
-})
-
-export type RetryBudget = z.infer<typeof budgetSchema>
-
-/** Moves on with the shape: a version learns anew, and reads no state of another one. */
-const SHAPE = 1
+/** After so long without a success nothing is known any more. */
+const QUIET_MS = 10_000
 const SKEW_KEPT_MS = 600_000
 /** While the breaker is open a code is worth sending again after so long. */
 const HELD_MS = 30_000
 
 /** The common state of all daemons about the provider's token endpoint: one small document in Redis. */
 const stateSchema = z.object({
-  shape: z.literal(SHAPE).default(SHAPE),
   pace: pace.paceSchema,
   breaker: breaker.breakerSchema.refine(({ is, cause }) => (is === 'closed') === (cause === null)),
-  budget: budgetSchema,
   /** The provider gives another refresh token with a refresh, and ends the old one. Seen once, believed for good. */
   rotates: z.boolean().default(false),
   /** How far the provider's clock is ahead of ours, ms: of the daemons' the furthest off, null = never seen. */
@@ -47,77 +27,45 @@ const stateSchema = z.object({
 
 export type EndpointState = z.infer<typeof stateSchema>
 
-export interface EndpointSettings {
-  /** Calls a second that are never exceeded, even if the provider would allow more. */
-  mostPerSecond: number
-  /** Errors as a share of all calls that retries must not push it over, 0 to 1. */
-  errorCeiling: number
-}
-
-/** The provider's 429s decide; this only bounds what is asked before the first one. Of a million accounts it refreshes each within four minutes. */
-export const ENDPOINT_SETTINGS: EndpointSettings = { mostPerSecond: 5_000, errorCeiling: 0.05 }
-
 /** One observation of a daemon: its report is a list of these, in their order. */
 export interface Seen {
   /** Refreshes that worked. */
   worked?: number
   failed?: breaker.FailedCall
-  /** The outcome of a code of an install. */
-  code?: 'worked' | ProviderFailure
-  /** Calls to the other endpoints. */
-  others?: { worked: number; failed: number }
+  /** The 429 of a code of an install. Strangers send codes: nothing else of their answers counts. */
+  refusedCode?: ProviderFailure
   /** A refresh brought another refresh token. */
   rotated?: true
   /** How far the provider's clock is ahead of this machine's. */
   clock?: { skewMs: number; machine: string }
   fleet?: number
-  /** Permits that it had been given and gives back. */
-  unused?: number
   /** The daemon was just started, or given another config. */
   started?: true
 }
 
-export function newState({ mostPerSecond }: EndpointSettings, now: number): EndpointState {
-  return stateSchema.parse({ pace: pace.newPace(mostPerSecond, now), breaker: {}, budget: { at: now } })
+export function newState(now: number): EndpointState {
+  return stateSchema.parse({ pace: { at: now }, breaker: {} })
 }
 
 /** The state after a daemon's report. */
-export function afterReport(
-  before: EndpointState,
-  report: readonly Seen[],
-  { mostPerSecond, errorCeiling }: EndpointSettings,
-  now: number,
-): EndpointState {
-  const state = { ...before, pace: pace.refillPermits(before.pace, mostPerSecond, now) }
-  const calls = { worked: 0, failed: 0 }
-  for (const seen of report) {
-    const { worked = 0, failed, others, rotated, clock, fleet, started } = seen
-    calls.worked += worked + (others?.worked ?? 0)
-    calls.failed += (failed === undefined ? 0 : 1) + (others?.failed ?? 0)
+export function afterReport(before: EndpointState, report: readonly Seen[], now: number): EndpointState {
+  const isQuiet = now - before.breaker.lastSuccessAt > QUIET_MS
+  const state = { ...before, pace: pace.refillPermits(isQuiet ? pace.slowed(before.pace) : before.pace, now) }
+  for (const { worked = 0, failed, refusedCode, rotated, clock, fleet, started } of report) {
     state.fleet = fleet ?? state.fleet
     state.rotates ||= rotated === true
     if (clock !== undefined) Object.assign(state, skewAfter(state, clock, now))
-    state.pace = paceAfter(state.pace, seen, mostPerSecond, now)
+    state.pace = pace.afterSuccesses(state.pace, worked, now)
+    const refusal = failed?.failure ?? refusedCode
+    if (refusal?.status === 429) state.pace = pace.afterRefusal(state.pace, refusal.retryAfterMs, now)
     if (started) state.breaker = breaker.probeNow(state.breaker, now)
     state.breaker = breaker.noteSuccesses(state.breaker, worked, now)
     if (failed !== undefined) state.breaker = breaker.noteFailure(state.breaker, failed, state.fleet, now)
   }
   state.breaker = breaker.settle(state.breaker, now)
-  state.budget = afterCalls(before.budget, calls, errorCeiling, now)
   // Out of a trouble it goes slowly, as from quiet.
   if (before.breaker.is === 'open' && state.breaker.is !== 'open') state.pace = pace.slowed(state.pace)
   return state
-}
-
-/** Strangers send codes: only the pace learns from them, and no account pays for them with its retries. */
-function paceAfter(before: pace.Pace, { worked = 0, failed, code, unused = 0 }: Seen, most: number, now: number) {
-  if (unused > 0) return pace.refillPermits({ ...before, permits: before.permits + unused }, most, now)
-  if (code === 'worked') return pace.afterSuccesses(before, 1, most, now)
-  const { status, retryAfterMs } = failed?.failure ?? code ?? { status: 0 }
-  if (status === 429) return pace.afterRefusal(before, retryAfterMs, now)
-  // The provider checked the code, and so let the call through.
-  if (code !== undefined && status >= 400 && status < 500) return pace.counted(before, 1, now)
-  return pace.afterSuccesses(before, worked, most, now)
 }
 
 /**
@@ -130,30 +78,34 @@ function skewAfter(before: EndpointState, { skewMs, machine }: NonNullable<Seen[
   return isStale || isFurther || machine === before.skewOf ? { skewMs, skewAt: now, skewOf: machine } : undefined
 }
 
+/** How many refreshes, and how many codes of installs. */
+export interface Calls {
+  refreshes: number
+  codes: number
+}
+
+/** `most`: as many of each kind, together no more than `calls`. */
+export interface Granted {
+  calls: number
+  most: Calls
+}
+
 /** Lets calls through, up to as many as are wanted; while the breaker is open one refresh at a time, to see. */
-export function grant(
-  before: EndpointState,
-  wanted: pace.Calls,
-  now: number,
-): { state: EndpointState; granted: pace.Calls } {
+export function grant(before: EndpointState, wanted: Calls, now: number): { state: EndpointState; granted: Granted } {
   const isOpen = before.breaker.is === 'open'
-  const probe = isOpen && wanted.refreshes > 0 ? breaker.takeProbe(before.breaker, now) : undefined
-  const state = { ...before, breaker: probe?.breaker ?? before.breaker }
-  const refreshes = isOpen ? 0 : wanted.refreshes
-  const codes = breaker.holdsCodes(state.breaker, now) ? 0 : wanted.codes
-  const { pace: left, granted } = pace.take(before.pace, { refreshes, codes })
-  return { state: { ...state, pace: left }, granted: { ...granted, refreshes: probe?.granted ?? granted.refreshes } }
+  const noProbe = { breaker: before.breaker, granted: 0 }
+  const probe = isOpen && wanted.refreshes > 0 ? breaker.takeProbe(before.breaker, now) : noProbe
+  const codes = breaker.holdsCodes(probe.breaker, now) ? 0 : wanted.codes
+  const taken = pace.take(before.pace, isOpen ? codes : wanted.refreshes + codes)
+  const most = { refreshes: isOpen ? probe.granted : Number.POSITIVE_INFINITY, codes }
+  const state = { ...before, breaker: probe.breaker, pace: taken.pace }
+  return { state, granted: { calls: taken.granted + probe.granted, most } }
 }
 
-/** When it is worth asking for the next refresh, ms. */
-export function refreshAt(state: EndpointState): number {
-  return state.breaker.is === 'open' ? state.breaker.probeAt : pace.nextAt(state.pace, 'permits', 1)
-}
-
-/** When the code that is the `nth` in line is let through, about, ms. */
-export function codeAt(state: EndpointState, nth: number, now: number): number {
-  const at = pace.nextAt(state.pace, 'codes', nth)
-  return breaker.holdsCodes(state.breaker, now) ? Math.max(at, now + HELD_MS) : at
+/** When it is worth asking for the next call, ms. */
+export function nextAt(state: EndpointState, kind: keyof Calls, now: number): number {
+  if (kind === 'refreshes') return state.breaker.is === 'open' ? state.breaker.probeAt : pace.nextPermitAt(state.pace)
+  return breaker.holdsCodes(state.breaker, now) ? now + HELD_MS : pace.nextPermitAt(state.pace)
 }
 
 /** After so long without a 429 the endpoint keeps no refresh waiting. */
@@ -174,25 +126,11 @@ export function letsTooFewThrough({ late, kept }: { late: number; kept: number }
   return late > 0 && (isAlerted || late >= Math.min(LEAST_LATE, kept))
 }
 
-/** Undefined for no text, and for a text of another version: neither may stop the refreshes. */
+/** Undefined for no text, and for a text that can't be read: neither may stop the refreshes. */
 export function decodeEndpoint(stored: string): EndpointState | undefined {
   try {
     return stateSchema.parse(JSON.parse(stored))
   } catch {
     return undefined
   }
-}
-
-/** `ceiling`: errors as a share of all calls, 0 to 1. */
-export function afterCalls(
-  budget: RetryBudget,
-  { worked, failed }: { worked: number; failed: number },
-  ceiling: number,
-  now: number,
-): RetryBudget {
-  const earned = (worked * ceiling) / (1 - ceiling)
-  const spent = Math.max(0, Math.min(MOST, budget.credit + earned) - failed)
-  const isTrickle = now - budget.at >= TRICKLE_EVERY_MS
-  // The trickle fills an empty purse only: it is no income.
-  return isTrickle ? { credit: Math.max(spent, 1), at: now } : { credit: spent, at: Math.min(budget.at, now) }
 }

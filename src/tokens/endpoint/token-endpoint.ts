@@ -3,12 +3,12 @@ import type { AlertWrites, SharedText } from '../../redis/steps.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { SharedRun } from '../../runtime/concurrency.ts'
 import type { Logger } from '../../runtime/logger.ts'
-import { type Calls, callsWithin } from './pace.ts'
+import { callsWithin } from './pace.ts'
 import * as endpoint from './state.ts'
+import { ADMITTED, type Admission, WaitQueue } from './wait-queue.ts'
 
 export interface EndpointDeps {
   text: SharedText
-  settings: endpoint.EndpointSettings
   /** The alerts about the change. `before`: undefined where it is not known. */
   announce(before: endpoint.EndpointState | undefined, after: endpoint.EndpointState, now: number): Promise<AlertWrites>
   /** How far the provider's clock is ahead of ours, ms, where an answer has shown it. */
@@ -33,9 +33,7 @@ export interface EndpointVerdict {
 }
 
 export interface Room {
-  /** How many accounts, and how many of them may have failed before. */
   calls: number
-  retries: number
   /** When to ask again if that is none, ms. */
   until: number
   /** While nothing works one at a time is tried, to see. */
@@ -45,68 +43,56 @@ export interface Room {
 /** `closed`: it was not sent, or the provider did not handle it. */
 export type SentCode<S> = ({ is: 'sent' } & S) | Extract<Admission, { is: 'closed' }>
 
-/** Outcomes are reported with the next fetch of permits, and without such a fetch after so long. */
+/** Successes are reported with the next fetch of permits, and without such a fetch after so long. */
 const REPORT_AFTER_MS = 250
 /** While calls wait for permits, more are asked for at most this often. */
 const ASK_EVERY_MS = 20
 /** A permit that was not used is stale after so long: the world may have changed. */
 const STALE_MS = 1_000
-/** No refresh waits longer than this for the endpoint to open: the account's next moment is moved instead. */
-const WAIT_MS = 2_000
-/** A customer waits longer for a page, unless it is known that it would be for nothing. */
-const WAIT_WITH_CODE_MS = 5_000
-/** Codes under way at a time, for each daemon: where the provider hangs, refreshes need the connections. */
+/** No call waits longer: an account is due again, and a customer is told to try again. */
+const LONGEST_WAIT_MS = 5_000
+/** Codes at a time, and in a second, for each daemon: forged ones come in floods, and where the provider hangs, refreshes need the connections. */
 const MOST_CODES = 8
-
-/** The same for all: nearly every refresh asks, and nearly all are let through at once. */
-const ADMITTED: Promise<Admission> = Promise.resolve({ is: 'admitted' })
+const CODE_MS = 1_000
 
 /**
  * This daemon's door to the token endpoint. Permits come from the state that all daemons share, several at a time, so that a
- * call costs no round trip of its own; outcomes of calls are reported when the next ones are fetched. The first failure gives
- * back the permits that are left: reports of other daemons count at once.
+ * call costs no round trip of its own; outcomes of calls are reported when the next ones are fetched, failures at once.
  */
 export class TokenEndpoint {
   readonly #deps: EndpointDeps
   #state: endpoint.EndpointState
-  /** The text that this daemon wrote last, and the state in it. */
-  #written: { text: string; state: endpoint.EndpointState } | undefined
   #seen: endpoint.Seen[] = [{ started: true }]
   #permits = 0
   /** Permits used since some were fetched: about as many will be wanted next. */
   #used = 0
-  #fetchedAt = 0
-  readonly #refreshes = new Line()
-  readonly #codes = new Line()
+  #fetchedAt = Number.NEGATIVE_INFINITY
+  readonly #queue = new WaitQueue()
   #codesUnderWay = 0
-  #lastTurn = 0
+  #lastBatch = 0
   readonly #exchange: SharedRun
-  /** Seen here: this daemon need not wait for its own report to go round. */
-  #hasRotated = false
   readonly #closing = new AbortController()
 
   constructor(deps: EndpointDeps) {
     this.#deps = deps
     this.#exchange = new SharedRun({
       work: () => this.#tell(this.#seen.splice(0)),
-      done: () => {
-        if (this.#refreshes.length + this.#codes.length > 0) this.#exchange.within(ASK_EVERY_MS)
-      },
+      done: () => this.#askAgain(),
       clock: deps.clock,
       signal: this.#closing.signal,
     })
-    this.#state = endpoint.newState(deps.settings, this.#now())
+    this.#state = endpoint.newState(this.#now())
   }
 
   /** A place in line for a chunk of accounts, behind all that were given before. */
-  nextTurn(): number {
-    return ++this.#lastTurn
+  nextBatch(): number {
+    return ++this.#lastBatch
   }
 
-  /** Lets one call through, now or soon; or returns until when it is no use to wait. Without a turn it is the next one. */
-  enter(turn = 0): Promise<Admission> {
+  /** Lets one call through, now or soon; or returns until when it is no use to wait. Without a batch it is the next one. */
+  enter(batch = 0): Promise<Admission> {
     const isAdmitted = this.#permits > 0 && this.#isFresh() && !this.#closing.signal.aborted
-    if (!isAdmitted) return this.#wait(this.#refreshes, turn)
+    if (!isAdmitted) return this.#wait('refreshes', batch)
     this.#permits--
     this.#used++
     return ADMITTED
@@ -124,58 +110,47 @@ export class TokenEndpoint {
     else last.worked++
     this.#exchange.within(REPORT_AFTER_MS)
     if (!rotated || this.rotates) return
-    this.#hasRotated = true
-    // All others must know it, the sooner the better.
+    // Known here at once, and to all others the sooner the better.
+    this.#state = { ...this.#state, rotates: true }
     this.#seen.push({ rotated })
     void this.#exchange.fromNow()
   }
 
   /** Reports a failure at once, and returns its meaning in the light of all others. `isNew`: the account has never worked. */
   async failed(hubId: number, failure: ProviderFailure, isNew = false): Promise<EndpointVerdict> {
-    await this.#reportTrouble({ failed: { hubId, failure, isNew } })
+    this.#seen.push({ failed: { hubId, failure, isNew } })
+    await this.#exchange.fromNow()
     const { breaker, fleet } = this.#state
     const { lastSuccessAt } = breaker
     return { fleetTrouble: breaker.is !== 'closed', lastSuccessAt, fleet, until: this.#opensAt() }
   }
 
   /**
-   * Sends a code of an install by the share that is kept for codes. Any caller can send a worthless one, so the provider's
-   * answers count for no other call, a 429 excepted.
+   * Sends a code of an install. Any caller can send a worthless one, so the provider's answers count for no other call, a 429
+   * excepted.
    */
   async sendCode<S extends { answer: ProviderResult<unknown> }>(send: () => Promise<S>): Promise<SentCode<S>> {
-    const admission = await this.#wait(this.#codes)
+    const admission = await this.#wait('codes')
     if (admission.is === 'closed') return admission
-    const sent = await send().finally(() => this.#codesUnderWay--)
+    const spaced = this.#deps.clock.wait(CODE_MS, this.#closing.signal)
+    const sent = await send().finally(() => void spaced.then(() => this.#codesUnderWay--))
     const { answer } = sent
-    const code = answer.ok ? 'worked' : answer.failure
-    if (code !== 'worked' && code.status === 429) {
-      await this.#reportTrouble({ code })
-      return { is: 'closed', until: endpoint.codeAt(this.#state, 1, this.#now()) }
-    }
-    this.#reportSoon({ code })
-    return { is: 'sent', ...sent }
-  }
-
-  /** Calls to the other endpoints: they count in the share of errors. */
-  noteOthers(worked: number, failed: number): void {
-    this.#reportSoon({ others: { worked, failed } })
-  }
-
-  /** True where a call that follows a failure may be made without pushing the share of errors over its ceiling. */
-  mayRetry(): boolean {
-    return this.#state.budget.credit >= 1
+    if (answer.ok || answer.failure.status !== 429) return { is: 'sent', ...sent }
+    this.#seen.push({ refusedCode: answer.failure })
+    await this.#exchange.fromNow()
+    return { is: 'closed', until: endpoint.nextAt(this.#state, 'codes', this.#now()) }
   }
 
   /** Calls worth starting in the next `ms`. */
   async room(ms: number, fleet: number | undefined): Promise<Room> {
     if (fleet !== undefined) this.#seen.push({ fleet })
     await this.#exchange.fromNow()
-    const { breaker, pace, budget } = this.#state
+    const { breaker, pace } = this.#state
     const [now, until] = [this.#now(), this.#opensAt()]
-    if (breaker.is === 'open') return { calls: now >= breaker.probeAt ? 1 : 0, retries: 1, until, isProbe: true }
+    if (breaker.is === 'open') return { calls: now >= breaker.probeAt ? 1 : 0, until, isProbe: true }
     // Less those that wait here: taken up on top of these, the next would push in between them, later as they expire.
-    const calls = Math.max(0, callsWithin(pace, ms, now) - this.#refreshes.length)
-    return { calls, retries: Math.floor(budget.credit), until, isProbe: false }
+    const calls = Math.max(0, callsWithin(pace, ms, now) - this.#queue.length.refreshes)
+    return { calls, until, isProbe: false }
   }
 
   /** The cause may have been fixed just now: the next call is let through to find out. */
@@ -186,7 +161,7 @@ export class TokenEndpoint {
 
   /** True where a refresh token is good for one refresh only, as far as is known. */
   get rotates(): boolean {
-    return this.#hasRotated || this.#state.rotates
+    return this.#state.rotates
   }
 
   /** True until a refresh has brought the same refresh token again, and none another one. */
@@ -203,34 +178,34 @@ export class TokenEndpoint {
     return this.#deps.clock.now()
   }
 
-  #wait(line: Line, turn = 0): Promise<Admission> {
+  #wait(kind: keyof endpoint.Calls, batch = 0): Promise<Admission> {
     const now = this.#now()
     if (this.#closing.signal.aborted) return Promise.resolve({ is: 'closed', until: now })
     void this.#exchange.now()
-    return line.join(turn, now)
+    return this.#queue.join(kind, batch, now)
+  }
+
+  /** For those that still wait, when the next permit is there. */
+  #askAgain(): void {
+    const { refreshes, codes } = this.#queue.length
+    if (refreshes + codes === 0) return
+    const now = this.#now()
+    const nextAt = Math.min(endpoint.nextAt(this.#state, 'refreshes', now), endpoint.nextAt(this.#state, 'codes', now))
+    this.#exchange.within(Math.max(ASK_EVERY_MS, nextAt - now))
   }
 
   #isFresh(): boolean {
-    const age = this.#now() - this.#fetchedAt
-    return age >= 0 && age < STALE_MS
+    return this.#deps.clock.steady() - this.#fetchedAt < STALE_MS
+  }
+
+  get #isOpen(): boolean {
+    return this.#state.breaker.is === 'open'
   }
 
   /** Before this moment nothing goes through. */
   #opensAt(): number {
     const { breaker, pace } = this.#state
-    return breaker.is === 'open' ? breaker.probeAt : Math.max(this.#now(), pace.closedUntil)
-  }
-
-  /** Reports a failure and gives back the permits that are left: it counts for all daemons at once. */
-  async #reportTrouble(seen: endpoint.Seen): Promise<void> {
-    this.#seen.push({ unused: this.#permits }, seen)
-    this.#permits = 0
-    await this.#exchange.fromNow()
-  }
-
-  #reportSoon(seen: endpoint.Seen): void {
-    this.#seen.push(seen)
-    this.#exchange.within(REPORT_AFTER_MS)
+    return this.#isOpen ? breaker.probeAt : Math.max(this.#now(), pace.closedUntil)
   }
 
   /** Reports observations, takes permits for the calls that wait. */
@@ -238,14 +213,17 @@ export class TokenEndpoint {
     const { log, machine } = this.#deps
     const skewMs = this.#deps.skewMs()
     try {
-      const granted = await this.#commit(skewMs === undefined ? seen : [...seen, { clock: { skewMs, machine } }])
+      const { calls, most } = await this.#commit(
+        skewMs === undefined ? seen : [...seen, { clock: { skewMs, machine } }],
+      )
       // Permits fetched earlier don't count once another daemon was refused.
-      const isOpen = this.#opensAt() <= this.#now() && this.#state.breaker.is !== 'open'
-      this.#permits = granted.refreshes + (isOpen && this.#isFresh() ? this.#permits : 0)
-      this.#fetchedAt = this.#now()
-      this.#used = this.#refreshes.admit(this.#permits)
-      this.#permits -= this.#used
-      this.#codesUnderWay += this.#codes.admit(granted.codes)
+      const mayUseEarlier = !this.#isOpen && this.#opensAt() <= this.#now() && this.#isFresh()
+      const permits = calls + (mayUseEarlier ? this.#permits : 0)
+      const admitted = this.#queue.admit(permits, most)
+      this.#permits = permits - admitted.refreshes - admitted.codes
+      this.#fetchedAt = this.#deps.clock.steady()
+      this.#used = admitted.refreshes
+      this.#codesUnderWay += admitted.codes
       this.#turnTheLateAway()
     } catch (error) {
       // No word from Redis, no permit: without it no lease could be taken either.
@@ -255,22 +233,20 @@ export class TokenEndpoint {
     }
   }
 
-  async #commit(seen: readonly endpoint.Seen[]): Promise<Calls> {
-    const { text, settings, announce } = this.#deps
-    const { before, state, after, granted, alerts } = await text.change(async (stored) => {
+  async #commit(seen: readonly endpoint.Seen[]): Promise<endpoint.Granted> {
+    const { text, announce } = this.#deps
+    const { before, state, granted, alerts } = await text.change(async (stored) => {
       const now = this.#now()
-      // Mostly it is the text that this daemon wrote last: reading that back was a fiftieth of a poll.
-      const before = stored === this.#written?.text ? this.#written.state : endpoint.decodeEndpoint(stored)
-      const reported = endpoint.afterReport(before ?? endpoint.newState(settings, now), seen, settings, now)
-      const refreshes = this.#refreshes.length + Math.max(0, this.#used - this.#permits)
-      const codes = Math.min(this.#codes.length, MOST_CODES - this.#codesUnderWay)
+      const before = endpoint.decodeEndpoint(stored)
+      const reported = endpoint.afterReport(before ?? endpoint.newState(now), seen, now)
+      const waiting = this.#queue.length
+      const refreshes = waiting.refreshes + Math.max(0, this.#used - this.#permits)
+      const codes = Math.min(waiting.codes, MOST_CODES - this.#codesUnderWay)
       const { state, granted } = endpoint.grant(reported, { refreshes, codes }, now)
       const alerts = await announce(before, state, now)
-      const after = JSON.stringify(state)
-      return { after, alerts, result: { before, state, after, granted, alerts } }
+      return { after: JSON.stringify(state), alerts, result: { before, state, granted, alerts } }
     })
     this.#state = state
-    this.#written = { text: after, state }
     if (before !== undefined) this.#logChange(before, state)
     if (alerts.entries.length > 0) await this.#wakeAlerts()
     return granted
@@ -290,62 +266,21 @@ export class TokenEndpoint {
       this.#deps.log[level]({ code: `endpoint.${breaker.is}`, cause, reason }, `the token endpoint is ${breaker.is}`)
     }
     if (pace.closedUntil > Math.max(before.pace.closedUntil, pace.at)) {
-      const facts = { waitMs: pace.closedUntil - pace.at, mostPerSecond: Math.round(pace.ceiling * 10) / 10 }
+      const facts = { waitMs: pace.closedUntil - pace.at, mostPerSecond: Math.round(pace.perSecond * 10) / 10 }
       this.#deps.log.warn({ code: 'endpoint.429', ...facts }, 'the provider accepts fewer token requests')
     }
   }
 
   #turnTheLateAway(): void {
     const now = this.#now()
-    const until = endpoint.refreshAt(this.#state)
-    const isLate = this.#state.breaker.is === 'open' || until - now > WAIT_MS
-    this.#refreshes.turnAway(() => (isLate ? until : undefined))
-    this.#codes.turnAway((nth, since) => {
-      const at = endpoint.codeAt(this.#state, nth, now)
-      return at > since + WAIT_WITH_CODE_MS ? at : undefined
+    this.#queue.turnAway((kind, since) => {
+      const at = Math.max(now, endpoint.nextAt(this.#state, kind, now))
+      const isLate = at > since + LONGEST_WAIT_MS || (kind === 'refreshes' && this.#isOpen)
+      return isLate ? at : undefined
     })
   }
 
   #turnAllAway(until: number): void {
-    for (const line of [this.#refreshes, this.#codes]) line.turnAway(() => until)
-  }
-}
-
-/** `until`: when it is worth asking again, ms. */
-export type Admission = { is: 'admitted' } | { is: 'closed'; until: number }
-
-interface Waiter {
-  turn: number
-  since: number
-  admit(admission: Admission): void
-}
-
-/** Calls of this daemon that wait for permits: those of an earlier turn first, of the same turn first come, first served. */
-export class Line {
-  #waiting: Waiter[] = []
-
-  get length(): number {
-    return this.#waiting.length
-  }
-
-  join(turn: number, since: number): Promise<Admission> {
-    const ahead = this.#waiting.findLastIndex((other) => other.turn <= turn)
-    return new Promise((admit) => this.#waiting.splice(ahead + 1, 0, { turn, since, admit }))
-  }
-
-  /** Returns how many were there to be admitted. */
-  admit(most: number): number {
-    const admitted = this.#waiting.splice(0, most)
-    for (const { admit } of admitted) admit({ is: 'admitted' })
-    return admitted.length
-  }
-
-  /** `until`: when the `nth` gets its turn, if that is too late for it. */
-  turnAway(until: (nth: number, since: number) => number | undefined): void {
-    this.#waiting = this.#waiting.filter(({ since, admit }, n) => {
-      const at = until(n + 1, since)
-      if (at !== undefined) admit({ is: 'closed', until: at })
-      return at === undefined
-    })
+    this.#queue.turnAway(() => until)
   }
 }

