@@ -16,7 +16,6 @@ type Titled = Pick<Alert, 'level' | 'rule' | 'series'> & {
 const FLEET_TITLE: Record<FleetTrouble, string> = {
   'token-endpoint': "Tokens can't be refreshed",
   provider: "HubSpot can't be reached",
-  clock: 'The clock of Redis is wrong',
   coverage: 'Too many accounts without fresh limits',
   calls: 'Too many calls to HubSpot fail',
   data: "Redis lost Plimsoll's data",

@@ -16,15 +16,7 @@ export type PollCause = 'scopes' | 'failing' | 'unauthorized' | 'unreadable'
 export type ReceiverCause = 'failing' | 'disabled' | 'recipients'
 
 /** A trouble of all accounts. */
-export type FleetCause =
-  | 'credentials'
-  | 'refused'
-  | 'unreachable'
-  | 'throttled'
-  | 'clock'
-  | 'coverage'
-  | 'calls'
-  | 'data'
+export type FleetCause = 'credentials' | 'refused' | 'unreachable' | 'throttled' | 'coverage' | 'calls' | 'data'
 
 /** The rule of a token alert that is about an uninstall. */
 export const UNINSTALL_RULE = 'uninstall'

@@ -1,4 +1,3 @@
-import { hostname } from 'node:os'
 import type { Config } from '../../config/schema/schema.ts'
 import { Turns } from '../../jobs/deliver.ts'
 import { createQueues, type Queues } from '../../jobs/queues.ts'
@@ -90,7 +89,7 @@ export async function openResources(input: AppInput, lifecycle: Lifecycle, purpo
   const unstored = openUnstored(opened, config.dataDir, budget)
   const { connections, timeout } = config.provider
   const followed = { config }
-  const endpoint = openEndpoint({ ...opened, provider, queues }, followed)
+  const endpoint = openEndpoint({ ...opened, queues }, followed)
   lifecycle.onClose('the door to the token endpoint', async () => endpoint.close())
   return {
     ...opened,
@@ -170,7 +169,7 @@ function keepHandingOver(
 }
 
 function openEndpoint(
-  { store, keys, provider, queues, clock, log }: Opened & Pick<Resources, 'provider' | 'queues'>,
+  { store, keys, queues, clock, log }: Opened & Pick<Resources, 'queues'>,
   followed: { readonly config: Config },
 ): TokenEndpoint {
   const due = new DueSets(store, keys)
@@ -180,8 +179,6 @@ function openEndpoint(
       const announce = fleetAnnouncements(followed.config)
       return endpointAnnouncer(store, keys, announce, (now) => due.nearestExpiry(now))(...change)
     },
-    skewMs: () => provider.skewMs(),
-    machine: hostname(),
     alerted: () => queues.wake('alerts', clock.now()),
     clock,
     log,

@@ -8,7 +8,6 @@ import { isFailing } from './token-endpoint.ts'
 const VERB: Record<FleetTrouble, string> = {
   'token-endpoint': 'Check refreshes',
   provider: 'Check HubSpot',
-  clock: 'Set the clock',
   coverage: 'Check polls',
   calls: 'Check failed calls',
   data: 'Check Redis',

@@ -139,8 +139,6 @@ function registerProviderGauges({ metrics }: WebDeps, facts: ReadFacts): void {
   value(metrics, 'breaker_open', open, async () => BREAKER[(await endpoint())?.breaker ?? 'closed'])
   const allowed = 'Token requests a second that all daemons together may send now.'
   value(metrics, 'token_requests_allowed', allowed, async () => (await endpoint())?.requestsPerSecond ?? Number.NaN)
-  const skew = "How far the provider's clock is ahead of ours."
-  value(metrics, 'clock_skew_seconds', skew, async () => ((await endpoint())?.clockSkewMs ?? Number.NaN) / 1_000)
   const answered = async () => (await facts()).failedCalls
   const failed = 'Share of the calls to the provider in 30 days that failed; NaN where none was answered.'
   value(metrics, 'provider_failed_calls_ratio', failed, async () => (await answered()).share ?? Number.NaN)

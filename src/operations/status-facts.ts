@@ -7,14 +7,7 @@ import { formatTime } from '../text/format-time.ts'
 import type { Fact } from '../text/shown.ts'
 import { alertCountsText } from '../views/alert-texts.ts'
 import { isBroken, receiverText } from '../views/deliveries.ts'
-import {
-  coverageNotes,
-  daemonsText,
-  endpointStatusText,
-  heartbeatText,
-  shareText,
-  skewText,
-} from '../views/fleet-health.ts'
+import { coverageNotes, daemonsText, endpointStatusText, heartbeatText, shareText } from '../views/fleet-health.ts'
 import { STATE_NAMES } from '../views/judge-account.ts'
 
 export function statusFacts(fleet: FleetStatus, now: number): Fact[] {
@@ -41,9 +34,7 @@ export function statusFacts(fleet: FleetStatus, now: number): Fact[] {
 
 function endpointFact(fleet: FleetStatus): string {
   if (fleet.tokenEndpoint === null) return ''
-  const { requestsPerSecond, clockSkewMs } = fleet.tokenEndpoint
-  const skew = clockSkewMs === null ? '' : `, its clock ${skewText(clockSkewMs)}`
-  return `${endpointStatusText(fleet)}; at most ${requestsPerSecond} requests a second${skew}`
+  return `${endpointStatusText(fleet)}; at most ${fleet.tokenEndpoint.requestsPerSecond} requests a second`
 }
 
 function momentOr(at: string | null, none: string): string {

@@ -25,7 +25,7 @@ import {
   type UnreadAnswer,
 } from './failure.ts'
 import { createHttpClient, type HttpClient, type HttpRequest, type HttpResponse } from './http.ts'
-import { ClockSkew, classOfError, classOfStatus, type ObservedCall } from './observed-call.ts'
+import { classOfError, classOfStatus, type ObservedCall } from './observed-call.ts'
 import { parseJson, UnreadableError } from './read.ts'
 
 /**
@@ -43,8 +43,6 @@ export interface ProviderClient {
   deleteRefreshToken(refreshToken: Secret): Promise<ProviderResult<'deleted' | 'was-gone'>>
   /** GET of one of the limits endpoints (interface 4.5, 4.6, and their companions). `done` is called once, and must not throw. */
   limits<T>(accessToken: Secret, call: LimitsCall<T>, done: (result: CrmResult<T>) => void): void
-  /** How far the provider's clock is ahead of ours, ms, to about a second; undefined before the first answer. */
-  skewMs(): number | undefined
   close(): Promise<void>
 }
 
@@ -99,7 +97,6 @@ interface Call<T> {
 class HttpProviderClient implements ConfiguredClient {
   readonly #options: ProviderOptions
   readonly #http: HttpClient
-  readonly #skew = new ClockSkew()
   #dialect: Dialect
   #app: AppIdentity
   /** The secret that is tried first: the one that worked last. */
@@ -157,10 +154,6 @@ class HttpProviderClient implements ConfiguredClient {
     })
   }
 
-  skewMs(): number | undefined {
-    return this.#skew.ms
-  }
-
   close(): Promise<void> {
     return this.#http.close()
   }
@@ -215,7 +208,6 @@ class HttpProviderClient implements ConfiguredClient {
         return
       }
       observe?.({ endpoint, class: classOfStatus(answer.status), status: answer.status, ms })
-      this.#skew.note(answer.headers.date, sentAt, answeredAt)
       const result = resultOf(call, answer, answeredAt, clientSecrets)
       done(endpoint === 'token' ? withUnread(result, answer, { sent: call.secret, sentAt }) : result, answer)
     })

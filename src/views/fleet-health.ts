@@ -100,7 +100,7 @@ export type QueueDepth = Omit<QueueShape, 'oldestWaitingAt'> & { oldestWaitingAt
 export async function readTokenEndpoint(store: Store, keys: Keys): Promise<TokenEndpointShape | null> {
   const state = decodeEndpoint((await store.get(keys.endpoint)) ?? '')
   if (state === undefined) return null
-  const { breaker, pace, skewMs } = state
+  const { breaker, pace } = state
   const isClosed = breaker.is === 'closed'
   return {
     breaker: breaker.is,
@@ -108,13 +108,7 @@ export async function readTokenEndpoint(store: Store, keys: Keys): Promise<Token
     detail: isClosed ? null : breaker.detail,
     since: isClosed ? null : iso(breaker.since),
     requestsPerSecond: Math.round(pace.perSecond * 10) / 10,
-    clockSkewMs: skewMs,
   }
-}
-
-/** `0.4 s ahead of ours`: the provider's clock. */
-export function skewText(clockSkewMs: number): string {
-  return `${(Math.abs(clockSkewMs) / 1_000).toFixed(1)} s ${clockSkewMs < 0 ? 'behind' : 'ahead of'} ours`
 }
 
 /** True where the first of the tokens of active accounts has been over for as long as a refresh may be late. */

@@ -20,7 +20,6 @@ const ILL = statusFacts(
       detail: 'x',
       since: new Date(NOW - HOUR).toISOString(),
       requestsPerSecond: 10,
-      clockSkewMs: null,
     },
     queues: [{ queue: 'deliver', waiting: 9, active: 1, delayed: 0, failed: 0, oldestWaitingAt: NOW - HOUR }],
     outbox: { ...statusFacts().outbox, oldestEntryAt: NOW - HOUR, groupDueAt: NOW - HOUR },

@@ -29,7 +29,6 @@ function facts({ coverage, tokens, alerts, sweeps = {} }: More = {}): FleetFacts
             detail: null,
             since: new Date(trouble).toISOString(),
             requestsPerSecond: 10,
-            clockSkewMs: null,
           },
     outbox: { ...well.outbox, ...alerts },
     lastSweeps: {

@@ -50,7 +50,6 @@ const endpoint = (breaker: 'open' | 'half-open' | 'closed') => ({
   detail: 'x',
   since: ago(MINUTE),
   requestsPerSecond: 10,
-  clockSkewMs: null,
 })
 const beat = (more: object) => ({
   at: ago(MINUTE),
@@ -152,10 +151,10 @@ describe('the verdict on the fleet is as bad as the worst of its facts', () => {
     ],
     ['the endpoint works', { tokenEndpoint: endpoint('closed') }, {}, 'All is well.'],
     [
-      'the clock is wrong',
-      alerts(1, 0, 0, [fleetAlert('clock')]),
+      'Redis lost its data',
+      alerts(1, 0, 0, [fleetAlert('data')]),
       {},
-      'Critical: All accounts: The clock of Redis is wrong',
+      "Critical: All accounts: Redis lost Plimsoll's data",
     ],
     [
       'polls are not done',

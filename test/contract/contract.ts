@@ -107,7 +107,6 @@ function watched(client: ProviderClient, sent: Set<Secret>, failures: ProviderFa
     customProperties: noted((token) => limits.customProperties(token)),
     associationSources: noted((token) => limits.associationSources(token)),
     associationTargets: noted((token, from) => limits.associationTargets(token, from)),
-    skewMs: () => client.skewMs(),
     close: () => client.close(),
   }
 }

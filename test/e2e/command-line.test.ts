@@ -198,14 +198,14 @@ test('an alert about the whole fleet is listed without an account', async () => 
   const { alerts } = keys.account(NO_ACCOUNT)
   const since = Date.parse('2026-11-21T10:00:00.000Z')
   const state = { rule: 'fleet', since, transitions: 1, sentAt: since, lastSent: null, pending: null }
-  await store.hset(alerts, 'clock', encodeState({ ...state, level: 'critical' }))
+  await store.hset(alerts, 'data', encodeState({ ...state, level: 'critical' }))
   await store.sadd(keys.alerting, NO_ACCOUNT)
   try {
     const { out } = await command('alerts', 'list')
-    expect(out).toMatch(/^critical +all accounts +The clock of Redis is wrong +[0-9]+ days/m)
-    expect((await command('status')).out).toMatch(/^critical +all accounts +The clock of Redis is wrong/m)
+    expect(out).toMatch(/^critical +all accounts +Redis lost Plimsoll's data +[0-9]+ days/m)
+    expect((await command('status')).out).toMatch(/^critical +all accounts +Redis lost Plimsoll's data/m)
     const [alert] = JSON.parse((await command('alerts', 'list', '--json')).out)
-    expect(alert).toMatchObject({ kind: 'fleet', hubId: null, field: 'clock' })
+    expect(alert).toMatchObject({ kind: 'fleet', hubId: null, field: 'data' })
     expect(alert).not.toHaveProperty('hubDomain')
   } finally {
     await store.del(alerts)

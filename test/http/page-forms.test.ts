@@ -287,7 +287,7 @@ test('alerts are found by account, kind and state, and paged without gaps', asyn
   expect(await accounts('?account=GLOBEX')).toEqual([1002])
   expect(await accounts('?account=1003')).toEqual([1003])
   expect(await accounts('?kind=fleet')).toEqual([])
-  expect((await get('/alerts?kind=fleet')).text).toContain('The clock of Redis is wrong')
+  expect((await get('/alerts?kind=fleet')).text).toContain('Redis lost Plimsoll&#39;s data')
   expect(await accounts('?level=warning&kind=limit&account=example')).toEqual([1002, 1003])
   for (const wrong of ['?after=x', '?kind=none', '?mark=x']) expect((await get(`/alerts${wrong}`)).status).toBe(400)
   for (let hubId = 2_000; hubId < 2_120; hubId++) {

@@ -563,7 +563,7 @@ test('an alert about the whole fleet is shown first, and links to no account', a
   const { get, connectAccount, poll, fleetAlerts, clock } = await openServer(redis)
   await fleetAlerts({
     'token-endpoint': openState('critical', 'fleet', clock.now()),
-    clock: openState('critical', 'fleet', clock.now()),
+    data: openState('critical', 'fleet', clock.now()),
   })
   // As many accounts as the status page shows alerts, each with two that are worse in number.
   for (let hubId = 1; hubId <= 20; hubId++) {
@@ -574,7 +574,7 @@ test('an alert about the whole fleet is shown first, and links to no account', a
   for (const path of ['/', '/alerts', '/alerts?level=critical']) {
     const { text } = await get(path)
     expect(text).toMatch(/All accounts.*Tokens can&#39;t be refreshed.*example\.com/s)
-    expect(text).toContain('The clock of Redis is wrong')
+    expect(text).toContain('Redis lost Plimsoll&#39;s data')
     expect(text).not.toMatch(/accounts\/0["/]/)
   }
 })

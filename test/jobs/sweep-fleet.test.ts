@@ -208,7 +208,7 @@ test('no customer is written to while a fleet alert is open, whatever it is abou
   await store.hset(own.account, { state: 'reauthorize', rejectedAt: clock.now(), connectedAt: 1 })
   await store.zadd(keys.state.reauthorize, HUB, HUB)
   await store.hset(own.alerts, TOKEN_FIELD, encodeState(openedState('critical', 'token', clock.now())))
-  for (const trouble of ['coverage', 'provider', 'token-endpoint', 'clock', 'data']) {
+  for (const trouble of ['coverage', 'provider', 'token-endpoint', 'data']) {
     await store.del(fleetAlerts)
     await store.hset(fleetAlerts, trouble, open)
     expect([trouble, (await receivers()).has('owner')]).toEqual([trouble, false])

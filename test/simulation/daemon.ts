@@ -122,8 +122,6 @@ export function startDaemon(
     endpoint: new TokenEndpoint({
       text: endpointText(store, keys),
       announce: async () => NO_ALERT_WRITES,
-      skewMs: () => undefined,
-      machine,
       alerted: async () => {},
       clock,
       log,

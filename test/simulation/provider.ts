@@ -156,7 +156,6 @@ export class StandInProvider {
         })
         void answered.then(done)
       },
-      skewMs: () => undefined,
     }
     return client as ProviderClient
   }

@@ -10,8 +10,6 @@ export function openEndpoint(store: Store, keys: Keys, clock: Clock, more: Parti
   return new TokenEndpoint({
     text: endpointText(store, keys),
     announce: async () => NO_ALERT_WRITES,
-    skewMs: () => undefined,
-    machine: 'here',
     alerted: async () => {},
     clock,
     log: logLines().log,

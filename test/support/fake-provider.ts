@@ -51,7 +51,6 @@ export function fakeProvider(does: FakeAnswers): FakeProvider {
       })
       void answered.then(done, (error: unknown) => done({ ok: false, failure: bug(error) }))
     },
-    skewMs: () => undefined,
     close: async () => {},
   }
 }

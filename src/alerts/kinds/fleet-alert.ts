@@ -1,7 +1,7 @@
 import type { Coverage, CoverageSettings } from '../../limits/coverage.ts'
 import type { Store } from '../../redis/connect.ts'
 import type { Keys } from '../../redis/keys.ts'
-import { type AlertWrites, bothWrites, NO_ACCOUNT, NO_ALERT_WRITES } from '../../redis/steps.ts'
+import { type AlertWrites, NO_ACCOUNT, NO_ALERT_WRITES } from '../../redis/steps.ts'
 import { capitalized, countOf, formatCount, formatPercent, formatSpan } from '../../text/format-number.ts'
 import { formatMoment } from '../../text/format-time.ts'
 import type { Cause } from '../../tokens/endpoint/breaker.ts'
@@ -35,14 +35,11 @@ export function fleetAnnouncer({ repeatEveryMs, page }: { repeatEveryMs: number;
   }
 }
 
-/** The provider's clock and ours: beyond this the clock must be set. */
-const SKEW_LIMIT_MS = 60_000
-
 /** Moment at which the first of the access tokens ends, ms. */
 export type NearestExpiry = (now: number) => Promise<number | undefined>
 
 /**
- * The alerts about what all accounts suffer from at the token endpoint. The end of the provider's outage is found by the sweep,
+ * The alert about what all accounts suffer from at the token endpoint. The end of the provider's outage is found by the sweep,
  * which knows whether polls work.
  */
 export function endpointAnnouncer(
@@ -52,37 +49,21 @@ export function endpointAnnouncer(
   nearestExpiry: NearestExpiry,
 ): EndpointDeps['announce'] {
   return async (before, state, now) => {
-    const { breaker, skewMs } = state
-    const isNew = (was: (state: EndpointState) => boolean) => before === undefined || !was(before)
-    const isOver = breaker.is === 'closed' && isNew((was) => was.breaker.is === 'closed')
-    const isAhead = skewMs !== null && Math.abs(skewMs) >= SKEW_LIMIT_MS
-    const isRight = isClockRight(state) && isNew(isClockRight)
+    const { breaker } = state
+    const isOver = breaker.is === 'closed' && before?.breaker.is !== 'closed'
     // A trouble that lasts is news each time: the alert knows when it is repeated.
-    if (!(breaker.is === 'open' || isOver || isAhead || isRight)) return NO_ALERT_WRITES
+    if (breaker.is !== 'open' && !isOver) return NO_ALERT_WRITES
     // Read now: an alert may have been acknowledged, or announced by another daemon, a moment ago.
     const cause = breaker.cause ?? 'unreachable'
-    const trouble = alertOfCause(cause)
-    const fields = ['token-endpoint', trouble, 'clock'] as const
-    const [endpoint, found, clock] = await store.hmget(keys.account(NO_ACCOUNT).alerts, ...fields)
-    const ofTrouble = { trouble, stored: found ?? '', now }
-    const ofEndpoint = { trouble: 'token-endpoint', stored: endpoint ?? '', now } as const
-    const ofClock = { trouble: 'clock', stored: clock ?? '', now } as const
-    const fires = (message: string) => announce({ ...ofTrouble, is: 'firing', message, cause })
-    const writes: AlertWrites[] = []
+    const trouble = isOver ? 'token-endpoint' : alertOfCause(cause)
+    const stored = (await store.hget(keys.account(NO_ACCOUNT).alerts, trouble)) ?? ''
+    const news = { trouble, stored, now } as const
+    if (isOver) return announce({ ...news, is: 'over', message: 'Tokens of all accounts are refreshed again.' })
+    const fires = (message: string) => announce({ ...news, is: 'firing', message, cause })
     // The first token to end is searched for only where the alert is sent.
-    if (breaker.is === 'open' && fires('').entries.length > 0)
-      writes.push(fires(describeTrouble(cause, state, await nearestExpiry(now), now)))
-    if (isOver)
-      writes.push(announce({ ...ofEndpoint, is: 'over', message: 'Tokens of all accounts are refreshed again.' }))
-    if (isAhead) writes.push(announce({ ...ofClock, is: 'firing', message: describeSkew(skewMs) }))
-    if (isRight)
-      writes.push(announce({ ...ofClock, is: 'over', message: "The clock of Redis agrees with HubSpot's again." }))
-    return writes.reduce(bothWrites, NO_ALERT_WRITES)
+    if (fires('').entries.length === 0) return NO_ALERT_WRITES
+    return fires(describeTrouble(cause, state, await nearestExpiry(now), now))
   }
-}
-
-function isClockRight({ skewMs }: EndpointState): boolean {
-  return skewMs !== null && Math.abs(skewMs) < SKEW_LIMIT_MS / 2
 }
 
 /** The causes of trouble at the token endpoint, in a few words. */
@@ -117,14 +98,6 @@ function describeTrouble(cause: Cause, { fleet, breaker }: EndpointState, expire
   return (
     `All ${countOf(fleet, 'account')}: ${what} ${first}${TO_DO[cause]} ` +
     `${capitalized(breaker.detail)}. Accounts keep their state. Plimsoll tries one; when it works, all others follow.`
-  )
-}
-
-function describeSkew(skewMs: number): string {
-  const which = skewMs > 0 ? 'behind' : 'ahead of'
-  return (
-    `The clock of Redis is ${formatSpan(Math.abs(skewMs))} ${which} HubSpot's. Plimsoll goes by it: moments that are shown, ` +
-    'quiet hours and digests are off by as much. Set the clock of its machine (NTP).'
   )
 }
 

@@ -4,7 +4,7 @@ import type { Cause } from '../../tokens/endpoint/breaker.ts'
 import type { AlertLevel } from '../alert.ts'
 
 /** Each room knows its own troubles; here they are all of one kind, each under its own field of the fleet's alerts. */
-export type FleetTrouble = 'token-endpoint' | typeof PROVIDER | 'clock' | 'calls' | typeof COVERAGE | typeof DATA
+export type FleetTrouble = 'token-endpoint' | typeof PROVIDER | 'calls' | typeof COVERAGE | typeof DATA
 
 /** All that is found about the accounts together at one moment. */
 export interface FleetFindings {

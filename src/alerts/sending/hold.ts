@@ -67,7 +67,6 @@ function coversAlert(trouble: FleetTrouble, { kind, rule, cause }: Alert): boole
   switch (trouble) {
     case 'token-endpoint':
     case 'provider':
-    case 'clock':
       return (kind === 'token' && (cause === 'failing' || rule === UNINSTALL_RULE)) || kind === 'poll'
     case 'coverage':
       return kind === 'poll' && (cause === 'failing' || cause === 'unauthorized')
@@ -78,7 +77,7 @@ function coversAlert(trouble: FleetTrouble, { kind, rule, cause }: Alert): boole
 }
 
 /** Troubles that make what is known of accounts doubtful. A share of failed calls in 30 days does not. */
-const TROUBLES: readonly FleetTrouble[] = ['token-endpoint', PROVIDER, 'clock', COVERAGE, DATA]
+const TROUBLES: readonly FleetTrouble[] = ['token-endpoint', PROVIDER, COVERAGE, DATA]
 
 type CircumstancesSources = Pick<AlertsDeps, 'store' | 'keys' | 'silences' | 'routes'> & Partial<AlertsDeps>
 

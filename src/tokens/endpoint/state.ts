@@ -5,7 +5,6 @@ import * as pace from './pace.ts'
 
 /** After so long without a success nothing is known any more. */
 const QUIET_MS = 10_000
-const SKEW_KEPT_MS = 600_000
 /** While the breaker is open a code is worth sending again after so long. */
 const HELD_MS = 30_000
 
@@ -15,12 +14,6 @@ const stateSchema = z.object({
   breaker: breaker.breakerSchema.refine(({ is, cause }) => (is === 'closed') === (cause === null)),
   /** The provider gives another refresh token with a refresh, and ends the old one. Seen once, believed for good. */
   rotates: z.boolean().default(false),
-  /** How far the provider's clock is ahead of ours, ms: of the daemons' the furthest off, null = never seen. */
-  skewMs: z.number().nullable().default(null),
-  /** When that was seen last, ms. */
-  skewAt: z.number().default(0),
-  /** The machine of that clock, as it names itself; null = not known. */
-  skewOf: z.string().nullable().default(null),
   /** How many accounts there are. */
   fleet: z.number().default(0),
 })
@@ -36,8 +29,6 @@ export interface Seen {
   refusedCode?: ProviderFailure
   /** A refresh brought another refresh token. */
   rotated?: true
-  /** How far the provider's clock is ahead of this machine's. */
-  clock?: { skewMs: number; machine: string }
   fleet?: number
   /** The daemon was just started, or given another config. */
   started?: true
@@ -51,10 +42,9 @@ export function newState(now: number): EndpointState {
 export function afterReport(before: EndpointState, report: readonly Seen[], now: number): EndpointState {
   const isQuiet = now - before.breaker.lastSuccessAt > QUIET_MS
   const state = { ...before, pace: pace.refillPermits(isQuiet ? pace.slowed(before.pace) : before.pace, now) }
-  for (const { worked = 0, failed, refusedCode, rotated, clock, fleet, started } of report) {
+  for (const { worked = 0, failed, refusedCode, rotated, fleet, started } of report) {
     state.fleet = fleet ?? state.fleet
     state.rotates ||= rotated === true
-    if (clock !== undefined) Object.assign(state, skewAfter(state, clock, now))
     state.pace = pace.afterSuccesses(state.pace, worked, now)
     const refusal = failed?.failure ?? refusedCode
     if (refusal?.status === 429) state.pace = pace.afterRefusal(state.pace, refusal.retryAfterMs, now)
@@ -66,16 +56,6 @@ export function afterReport(before: EndpointState, report: readonly Seen[], now:
   // Out of a trouble it goes slowly, as from quiet.
   if (before.breaker.is === 'open' && state.breaker.is !== 'open') state.pace = pace.slowed(state.pace)
   return state
-}
-
-/**
- * Machines may disagree: one that is right must not end the alert about another that is wrong. That one ends it itself, with
- * the first answer after its clock was set.
- */
-function skewAfter(before: EndpointState, { skewMs, machine }: NonNullable<Seen['clock']>, now: number) {
-  const isStale = now < before.skewAt || now - before.skewAt > SKEW_KEPT_MS
-  const isFurther = Math.abs(skewMs) >= Math.abs(before.skewMs ?? 0)
-  return isStale || isFurther || machine === before.skewOf ? { skewMs, skewAt: now, skewOf: machine } : undefined
 }
 
 /** How many refreshes, and how many codes of installs. */

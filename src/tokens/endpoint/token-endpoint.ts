@@ -11,10 +11,6 @@ export interface EndpointDeps {
   text: SharedText
   /** The alerts about the change. `before`: undefined where it is not known. */
   announce(before: endpoint.EndpointState | undefined, after: endpoint.EndpointState, now: number): Promise<AlertWrites>
-  /** How far the provider's clock is ahead of ours, ms, where an answer has shown it. */
-  skewMs: () => number | undefined
-  /** The machine that measures it: daemons of one machine have the same clock. */
-  machine: string
   /** An alert was committed: it need not wait for the clock. */
   alerted: () => Promise<void>
   clock: Clock
@@ -210,12 +206,8 @@ export class TokenEndpoint {
 
   /** Reports observations, takes permits for the calls that wait. */
   async #tell(seen: readonly endpoint.Seen[]): Promise<void> {
-    const { log, machine } = this.#deps
-    const skewMs = this.#deps.skewMs()
     try {
-      const { calls, most } = await this.#commit(
-        skewMs === undefined ? seen : [...seen, { clock: { skewMs, machine } }],
-      )
+      const { calls, most } = await this.#commit(seen)
       // Permits fetched earlier don't count once another daemon was refused.
       const mayUseEarlier = !this.#isOpen && this.#opensAt() <= this.#now() && this.#isFresh()
       const permits = calls + (mayUseEarlier ? this.#permits : 0)
@@ -228,7 +220,7 @@ export class TokenEndpoint {
     } catch (error) {
       // No word from Redis, no permit: without it no lease could be taken either.
       this.#seen = [...seen, ...this.#seen]
-      log.warn({ code: 'endpoint.no-redis', err: error }, 'no permits: Redis refuses')
+      this.#deps.log.warn({ code: 'endpoint.no-redis', err: error }, 'no permits: Redis refuses')
       this.#turnAllAway(this.#now() + STALE_MS)
     }
   }

@@ -37,7 +37,6 @@ const cause = z
     'refused',
     'unreachable',
     'throttled',
-    'clock',
     'coverage',
     'calls',
     'data',

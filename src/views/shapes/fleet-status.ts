@@ -57,10 +57,6 @@ export const TokenEndpointShape = shape(
     detail: outsideText("The provider's answer; null while closed.").nullable(),
     since: momentOrNull('Moment since which it is not closed.'),
     requestsPerSecond: z.number().describe('Token requests a second that all daemons together may send now.'),
-    clockSkewMs: z
-      .number()
-      .nullable()
-      .describe("How far the provider's clock is ahead of ours, milliseconds; null: not seen yet."),
   },
 )
 export type TokenEndpointShape = z.infer<typeof TokenEndpointShape>

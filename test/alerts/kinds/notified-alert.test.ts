@@ -82,9 +82,9 @@ describe('an alert that is not about a number', () => {
 
 test('the alert about all accounts names none, and leads to the status page; it repeats after a day', () => {
   const announce = fleetAnnouncer({ repeatEveryMs: DAY, page: 'https://a.b/' })
-  const one = anAlert({ field: 'clock' })
+  const one = anAlert({ field: 'data' })
   const say = (now: number) =>
-    one.step(now, ({ stored }) => announce({ trouble: 'clock', is: 'firing', stored, message: 'x', now }))?.alert
+    one.step(now, ({ stored }) => announce({ trouble: 'data', is: 'firing', stored, message: 'x', now }))?.alert
   expect(say(NOW)).toEqual({
     id: expect.any(String),
     kind: 'fleet',
@@ -92,7 +92,7 @@ test('the alert about all accounts names none, and leads to the status page; it 
     level: 'critical',
     reason: 'entered',
     rule: 'fleet',
-    cause: 'clock',
+    cause: 'data',
     measuredAt: '2026-11-21T10:00:00.000Z',
     since: '2026-11-21T10:00:00.000Z',
     message: 'x',
@@ -123,9 +123,9 @@ describe('acknowledged, an alert that is not about a number', () => {
   const fails = (level: AlertLevel) => ({ is: 'firing', level, message: 'x' }) as const
 
   test('of the whole fleet is not told again for as long as was said, but when it is over', () => {
-    const one = anAlert({ field: 'clock' })
+    const one = anAlert({ field: 'data' })
     const say = (is: 'firing' | 'over', now: number) =>
-      one.step(now, ({ stored }) => fleet({ trouble: 'clock', is, stored, message: 'x', now }))?.alert.reason
+      one.step(now, ({ stored }) => fleet({ trouble: 'data', is, stored, message: 'x', now }))?.alert.reason
     expect(say('firing', NOW)).toBe('entered')
     one.acknowledge(NOW, NOW + 3 * DAY)
     expect([1, 2, 3, 3.5, 4].map((days) => say('firing', NOW + days * DAY))).toEqual([

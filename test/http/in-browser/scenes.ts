@@ -29,7 +29,7 @@ export async function makeBad(world: World): Promise<World> {
     await connectAccount({ hubId, hubDomain })
     await poll(hubId, readings(clock.now(), usage), { overall: openState(level, 'properties', clock.now() - HOUR_MS) })
   }
-  await fleetAlerts({ clock: openState('warning', 'fleet', clock.now() - 60_000) })
+  await fleetAlerts({ data: openState('warning', 'fleet', clock.now() - 60_000) })
   await deps.receiverStore.see(['ops-hook', 'ops-mail'], clock.now())
   await delivery(world, 'd-waits', 'ops-mail', 'retry')
   await delivery(world, 'd-dead', 'ops-hook', 'dead')

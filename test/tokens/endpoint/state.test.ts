@@ -23,13 +23,7 @@ describe("the endpoint's state", () => {
   test('is the same after a round through Redis', () => {
     const states = [
       newState(NOW),
-      told(newState(NOW), [
-        { fleet: 1_000 },
-        { worked: 17 },
-        ...failures(429, 3),
-        { worked: 2 },
-        { clock: { skewMs: -7, machine: 'a' } },
-      ]),
+      told(newState(NOW), [{ fleet: 1_000 }, { worked: 17 }, ...failures(429, 3), { worked: 2 }]),
       told(newState(NOW), [{ fleet: 1_000 }, ...failures(503)]),
     ]
     for (const state of states) expect(decodeEndpoint(JSON.stringify(state))).toEqual(state)
@@ -61,9 +55,7 @@ describe("the endpoint's state", () => {
         : [at]
     for (const at of every(half, [])) {
       expect(spoilt(at, { a: 1 }), at.join('.')).toBeUndefined()
-      expect(spoilt(at, 'x'), at.join('.')).toEqual(
-        ['breaker.detail', 'skewOf'].includes(at.join('.')) ? expect.anything() : undefined,
-      )
+      expect(spoilt(at, 'x'), at.join('.')).toEqual(at.join('.') === 'breaker.detail' ? expect.anything() : undefined)
     }
   })
 
@@ -116,27 +108,5 @@ describe("the endpoint's state", () => {
     const down = told(newState(NOW), [{ fleet: 99 }, ...failures(503)])
     expect(grant(down, wanted, NOW).granted.calls).toBe(0)
     expect(nextAt(down, 'codes', NOW)).toBe(NOW + 30_000)
-  })
-
-  test('believes the machine whose clock is furthest off, until it has not been heard for ten minutes', () => {
-    const wrong = told(newState(NOW), [{ clock: { skewMs: -90_000, machine: 'a' } }])
-    const right = told(wrong, [{ clock: { skewMs: 200, machine: 'b' } }], NOW + 1_000)
-    expect(right.skewMs).toBe(-90_000)
-    expect(told(right, [{ clock: { skewMs: 200, machine: 'b' } }], NOW + 600_001).skewMs).toBe(200)
-    expect(told(right, [], NOW + 600_001).skewMs).toBe(-90_000)
-    const still = told(right, [{ clock: { skewMs: -90_000, machine: 'a' } }], NOW + 500_000)
-    expect(told(still, [{ clock: { skewMs: 200, machine: 'b' } }], NOW + 600_001).skewMs).toBe(-90_000)
-  })
-
-  test('believes a machine at once that its own clock is right again', () => {
-    const wrong = told(newState(NOW), [{ clock: { skewMs: -90_000, machine: 'a' } }])
-    const set = told(
-      told(wrong, [{ clock: { skewMs: 200, machine: 'b' } }], NOW + 1_000),
-      [{ clock: { skewMs: 100, machine: 'a' } }],
-      NOW + 2_000,
-    )
-    expect(set.skewMs).toBe(100)
-    const other = told(set, [{ clock: { skewMs: 70_000, machine: 'c' } }], NOW + 3_000)
-    expect(told(other, [{ clock: { skewMs: 100, machine: 'a' } }], NOW + 4_000).skewMs).toBe(70_000)
   })
 })

@@ -178,26 +178,6 @@ describe('the alert about the fleet', () => {
     expect(await fleetAlerts()).toEqual({})
   })
 
-  test('about the clock is told once, however many machines there are and whichever of them is right', async () => {
-    let skew = -90 * SECOND
-    const { daemon, clock, outbox } = installation()
-    const [wrong, right] = [
-      daemon({ skewMs: () => skew, machine: 'wrong' }),
-      daemon({ skewMs: () => 100, machine: 'right' }),
-    ]
-    for (let n = 0; n < 20; n++) {
-      await (n % 2 === 0 ? wrong : right).room(0, undefined)
-      clock.move(SECOND)
-    }
-    expect(await outbox()).toMatchObject([{ reason: 'entered', message: expect.stringContaining('90 s ahead of') }])
-    skew = 0
-    clock.move(SECOND)
-    await right.room(0, undefined)
-    expect(await outbox()).toHaveLength(1)
-    await wrong.room(0, undefined)
-    expect((await outbox()).map(({ reason }) => reason)).toEqual(['entered', 'recovered'])
-  })
-
   test('stays committed though nobody could be woken', async () => {
     const { one, outbox, state } = installation({ alerted: () => Promise.reject(new Error('no queue')) })
     await breakDown(one)
