@@ -346,8 +346,9 @@ test('no refresh waits for longer than five seconds, however slow the endpoint i
     clock.move(100)
     await one.room(0, undefined)
   }
-  await Promise.all(waiting)
   expect(found).toEqual({ admitted: 2, closed: 7 })
+  one.close()
+  await Promise.all(waiting)
 })
 
 test('a daemon that closes turns away who waits and who comes', async () => {
