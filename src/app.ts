@@ -29,8 +29,7 @@ import type { Logger } from './runtime/logger.ts'
 import { watchFileRoom } from './runtime/process.ts'
 import type { AccessTokens } from './tokens/access-token.ts'
 import { storeUnread } from './tokens/read-again.ts'
-import { describeStuck, resealAnswers, storeSealed } from './tokens/sealed-answers.ts'
-import { storeYoungAgain } from './tokens/store-tokens.ts'
+import { describeStuck, resealLines, storeSealed } from './tokens/sealed-tokens.ts'
 import { checkKeys } from './tokens/vault-keys.ts'
 
 export interface App {
@@ -197,9 +196,9 @@ function keepUnsealing({ inForce, lifecycle }: Daemon, dataDir: string): void {
       log.error({ code: 'token.not-unsealed', err: error }, 'the folder of sealed tokens could not be read or written')
     })
   void unseal()
-  onReady(inForce.value.store, () => void storeYoungAgain(inForce.value))
+  onReady(inForce.value.store, () => void inForce.value.pending.storeAgain())
   const end = atInterval(unseal, UNSEAL_EVERY_MS)
-  lifecycle.onClose('the sweep of sealed answers', async () => end())
+  lifecycle.onClose('the sweep of sealed tokens', async () => end())
 }
 
 async function unsealAll(services: Services, dataDir: string): Promise<void> {
@@ -226,7 +225,7 @@ async function startReports(daemon: Daemon, facts: () => Promise<ProcessFacts>) 
 function resealOwn(daemon: Daemon): readonly string[] {
   const { vault, config } = daemon.inForce.value
   try {
-    const stuck = resealAnswers(vault, config.dataDir)
+    const stuck = resealLines(vault, config.dataDir)
     daemon.answersTrouble = describeStuck(stuck)
     return [...new Set(stuck.flatMap(({ needs }) => needs ?? []))]
   } catch (error) {

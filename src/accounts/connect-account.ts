@@ -7,6 +7,7 @@ import { type AlertWrites, bothWrites, newOperation, stepJson, untilWritten } fr
 import type { Clock } from '../runtime/clock.ts'
 import type { Secret } from '../runtime/secret.ts'
 import type { TokenEndpoint } from '../tokens/endpoint/token-endpoint.ts'
+import { digestOf, forgetLatest, keepLatest, latestOf } from '../tokens/given-tokens.ts'
 import {
   CROSSING,
   forgetGrant,
@@ -24,7 +25,7 @@ import {
 } from '../tokens/parked-grants.ts'
 import { planRefresh, type RefreshSettings, type TokenTimes } from '../tokens/plan-refresh.ts'
 import type { TokenAnnouncer } from '../tokens/refresh-account.ts'
-import { digestOf, forgetLatest, keepLatest, keepUnread, latestOf } from '../tokens/sealed-answers.ts'
+import { keepUnread } from '../tokens/unread-answers.ts'
 import { askIdentity, type Identity } from './identity.ts'
 
 /** The alerts about the scopes that an account granted. */
@@ -76,7 +77,7 @@ export type CodeOutcome =
   | GrantOutcome
   /** The code is as good as before: the provider takes none until then, ms. */
   | { is: 'waits'; until: number }
-  /** The code is spent, and Redis takes nothing: the grant is in hand, or parked, and the install is finished once it does. */
+  /** The code is spent, and Redis takes nothing: the grant is pending, or parked, and the install is finished once it does. */
   | { is: 'unstored' }
 
 /**
@@ -112,7 +113,7 @@ export async function connectWithCode(
  * owner the provider is asked for it.
  */
 export function finishInHand(deps: ConnectDeps, given: Omit<Grant, 'claim'>, owner?: TokenOwner): Promise<CodeOutcome> {
-  return deps.unstored.hold(given.id, async () => {
+  return deps.pending.hold(given.id, async () => {
     const grant = { ...given, claim: newClaim(deps.clock) }
     try {
       await keepGrant(deps, grant)
@@ -161,7 +162,7 @@ export async function connectGrant(
   await forgetGrant(deps, { id, times: latest.times })
   if (outcome.is !== 'failed' && !('scopes' in outcome)) return dropped(deps, outcome, grant)
   // A Redis that takes over may know neither the account nor the grant.
-  if (outcome.is !== 'failed') deps.unstored.settle(grantToStore({ ...grant, ...latest }, hubId), true, deps.clock)
+  if (outcome.is !== 'failed') deps.pending.stored(grantToStore({ ...grant, ...latest }, hubId))
   if (only === undefined || only === hubId || outcome.is === 'failed') return outcome
   return { is: 'other-account', hubId, hubDomain: outcome.hubDomain, wanted: only, isReconnected: true }
 }
@@ -199,8 +200,8 @@ interface NotConnected {
  */
 export async function connectWithRefreshToken(deps: ConnectDeps, given: Secret): Promise<ConnectedByToken> {
   const holder = digestOf(given)
-  if (deps.unstored.has(holder)) return { is: 'busy' }
-  return deps.unstored.hold(holder, async () => {
+  if (deps.pending.has(holder)) return { is: 'busy' }
+  return deps.pending.hold(holder, async () => {
     const outcome = await redeemGiven(deps, given)
     if (outcome.is !== 'failed') forgetLatest(deps.dataDir, given)
     return outcome
@@ -215,22 +216,21 @@ async function redeemGiven(deps: ConnectDeps, given: Secret): Promise<ConnectOut
     keepUnreadGrant(deps, answer.failure, newGrantId(), undefined)
     return { is: 'failed', step: 'token', failure: answer.failure }
   }
-  const keepNew = (latest: Secret) => {
-    if (latest.reveal() !== given.reveal()) keepLatest(deps, deps.dataDir, given, latest)
-  }
   const latest = answer.value.refreshToken ?? refreshToken
   const grant = grantOf(answer.value, latest, sentAt)
-  const inHand = grantToStore({ id: newGrantId(), ...grant, grantedAt: sentAt, only: undefined })
-  // In memory where the data folder takes nothing; then it is stored as a grant.
-  deps.unstored.keep(inHand, deps.clock)
-  keepNew(latest)
-  deps.unstored.settle(inHand, false, deps.clock)
+  try {
+    keepLatest(deps, deps.dataDir, given, latest)
+  } catch (error) {
+    const kept = grantToStore({ id: newGrantId(), ...grant, grantedAt: sentAt, only: undefined })
+    await deps.pending.park(kept, deps.clock.now()).catch(() => undefined)
+    throw error
+  }
   const asked = await askIdentityPatiently(deps, grant)
   if (!asked.ok) return { is: 'failed', step: 'metadata', failure: asked.failure }
   const connecting = storeAccount(
     deps,
     { id: newOperation(), grant, whose: asked.value, onlyKept: false, isLate: false, order: '' },
-    async ({ refreshToken }) => keepNew(refreshToken),
+    async ({ refreshToken }) => keepLatest(deps, deps.dataDir, given, refreshToken),
   )
   return connecting as Promise<ConnectOutcome> // Any account will do.
 }

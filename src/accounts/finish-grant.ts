@@ -39,10 +39,10 @@ export type FinishedGrant = 'connected' | 'later' | 'deleted' | 'gone'
 
 /** One attempt to find out whose a parked grant is; one that was given too long ago is deleted at the provider. */
 export async function finishGrant(deps: FinishDeps, id: string, claim: GrantClaim): Promise<FinishedGrant> {
-  // Newer tokens of it are in hand, and what is stored of it may be dead.
-  if (deps.unstored.has(id) || deps.unstored.grant(id) !== undefined) return 'later'
+  // Newer tokens of it may be pending, and those that are stored dead.
+  if (deps.pending.has(id)) return 'later'
   try {
-    return await deps.unstored.hold(id, () => finish(deps, id, { ...claim }))
+    return await deps.pending.hold(id, () => finish(deps, id, { ...claim }))
   } catch (error) {
     // The grant is kept in memory, or parked: another sweep tries it.
     if (isRedisAway(error)) return 'later'

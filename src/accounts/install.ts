@@ -103,8 +103,8 @@ interface CodeUse {
 }
 
 async function redeemOnce(deps: CodeDeps, use: CodeUse): Promise<InstallOutcome> {
-  const inHand = deps.unstored.grant(use.id)
-  if (inHand !== undefined && !deps.unstored.has(use.id)) return noteOutcome(deps, use, await finishAgain(deps, inHand))
+  const pending = deps.pending.idleGrant(use.id)
+  if (pending !== undefined) return noteOutcome(deps, use, await finishAgain(deps, pending))
   const note = deps.keys.usedInstallState(use.id)
   const begun = noteText(deps, use, 'begun', deps.clock.now())
   if ((await deps.store.set(note, begun, 'PX', lastsMs(deps, use), 'NX')) === null)
@@ -126,7 +126,7 @@ function noteText({ vault }: CodeDeps, { code }: CodeUse, is: string, about: num
 
 /** For a second visit. The account is stored already: where Redis refuses the note, the state is used up, no more. */
 async function noteOutcome(deps: CodeDeps, use: CodeUse, outcome: CodeOutcome): Promise<CodeOutcome> {
-  // A grant in hand is stored later: until then it is under way.
+  // A pending grant is stored later: until then it is under way.
   if (outcome.is === 'waits' || outcome.is === 'unstored') return outcome
   const [is, hubId] = noteOf(outcome)
   const note = deps.keys.usedInstallState(use.id)
@@ -155,9 +155,8 @@ async function showFirst(deps: CodeDeps, use: CodeUse): Promise<InstallOutcome> 
   const { store, keys, vault, clock } = deps
   for (let waited = 0; ; waited += LOOK_EVERY_MS) {
     const text = await store.get(keys.usedInstallState(use.id))
-    // The first visit gave the code back, or left the grant in hand.
-    const isInHand = deps.unstored.grant(use.id) !== undefined && !deps.unstored.has(use.id)
-    if (text === null || isInHand) return redeemOnce(deps, use)
+    // The first visit gave the code back, or left the grant pending.
+    if (text === null || deps.pending.idleGrant(use.id) !== undefined) return redeemOnce(deps, use)
     const noted = /^(begun|connected|reconnected|parked|other-account|over) (\d{1,16}) ([\w-]{43})$/.exec(text)
     const [, is = 'over', about = '', signature = ''] = noted ?? []
     const isSame = vault.deriveEach(STATE_KEY).some((key) => isSameText(signature, sign(key, `code:${use.code}`)))

@@ -26,7 +26,7 @@ export async function openLocalApi(
 ): ReturnType<typeof openInjectedApi> {
   const services = buildServices(await openResources(input, lifecycle, 'pages'), input.config)
   lifecycle.onClose('the receivers', () => services.close())
-  const { store, keys, vault, unstored } = services
+  const { store, keys, vault, pending } = services
   await openData(services, lifecycle)
   await checkKeys(store, keys, vault, missingKeys)
   if (writer !== undefined) {
@@ -38,7 +38,7 @@ export async function openLocalApi(
     lifecycle.onClose('the reports of its key', () => reports.stop())
   }
   // Answers that Redis does not take would be waited for without end.
-  stop.addEventListener('abort', () => unstored.end(), { once: true })
+  stop.addEventListener('abort', () => pending.end(), { once: true })
   const current = () => services
   const acting = {
     pages: store,

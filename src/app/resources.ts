@@ -17,10 +17,9 @@ import type { Logger } from '../runtime/logger.ts'
 import { createMetrics, type Metrics } from '../runtime/metrics.ts'
 import { showTimesIn } from '../text/format-time.ts'
 import { TokenEndpoint } from '../tokens/endpoint/token-endpoint.ts'
-import { sealAnswers } from '../tokens/sealed-answers.ts'
-import { storeGrantsInHand } from '../tokens/store-tokens.ts'
+import { PendingTokens } from '../tokens/pending-tokens.ts'
+import { SealedFile } from '../tokens/sealed-tokens.ts'
 import { TokenStore } from '../tokens/token-store.ts'
-import { Unstored } from '../tokens/unstored.ts'
 import { createVault, type Vault, type VaultKey } from '../tokens/vault.ts'
 import { checkNothingIsSealed, ownKeyFile } from '../tokens/vault-keys.ts'
 import { fleetAnnouncements } from './announcers.ts'
@@ -45,8 +44,9 @@ export interface Resources extends Omit<AppInput, 'config'> {
   budget: ShutdownBudget
   /** Calls to the provider. */
   inFlight: InFlight
+  tokens: TokenStore
   /** The provider's answers that Redis has not taken. */
-  unstored: Unstored
+  pending: PendingTokens
   turns: Turns
   movement: Movement
   /** The door to the provider's token endpoint. Closed before work that may stand in its line. */
@@ -57,10 +57,10 @@ export interface Resources extends Omit<AppInput, 'config'> {
 
 /** Connections to the provider that polls may not take, but no more than a quarter of all. */
 const KEPT_FOR_TOKENS = 16
-const SEAL_EVERY_MS = 1_000
+const SEAL_EVERY_MS = 5_000
 /** The whole stop is done within ten seconds; the steps that wait for no other part need some of them. */
 const STOP_BUDGET_MS = 9_000
-const ANSWER_STOP_MS = 1_000
+const PENDING_STOP_MS = 1_000
 const HAND_OVER_EVERY_MS = 10_000
 const HAND_OVER_STOP_MS = 500
 
@@ -86,7 +86,8 @@ export async function openResources(input: AppInput, lifecycle: Lifecycle, purpo
   const queues = openQueues(opened)
   const budget = new ShutdownBudget(clock, STOP_BUDGET_MS)
   keepHandingOver(counter, opened, budget)
-  const unstored = openUnstored(opened, config.dataDir, budget)
+  const tokens = new TokenStore(store, keys)
+  const pending = openPending({ ...opened, tokens }, config.dataDir, budget)
   const { connections, timeout } = config.provider
   const followed = { config }
   const endpoint = openEndpoint({ ...opened, queues }, followed)
@@ -97,7 +98,8 @@ export async function openResources(input: AppInput, lifecycle: Lifecycle, purpo
     queues,
     metrics,
     budget,
-    unstored,
+    tokens,
+    pending,
     endpoint,
     startedAt: clock.steady(),
     inFlight: new InFlight(connections, Math.min(KEPT_FOR_TOKENS, Math.ceil(connections / 4))),
@@ -135,20 +137,16 @@ function openQueues({ address, keys, clock, log, lifecycle }: Opened): Queues {
   return queues
 }
 
-function openUnstored(
-  { store, keys, clock, vault, log, lifecycle }: Opened,
+function openPending(
+  { tokens, clock, vault, log, lifecycle }: Opened & Pick<Resources, 'tokens'>,
   dataDir: string,
   budget: ShutdownBudget,
-): Unstored {
-  const unstored = new Unstored((answers) => sealAnswers({ vault, log }, dataDir, answers))
-  const deps = { tokens: new TokenStore(store, keys), unstored, vault, clock, log }
-  // Not awaited: where Redis is away, they are to be sealed meanwhile.
-  const endStoring = atInterval(() => storeGrantsInHand(deps), SEAL_EVERY_MS)
-  const endSealing = atInterval(async () => unstored.sealOverdue({ clock, log }), SEAL_EVERY_MS)
-  lifecycle.onClose('the sweep of grants that Redis has not taken', async () => endStoring())
-  lifecycle.onClose('the sweep of answers that Redis has not taken', async () => endSealing())
-  lifecycle.onClose('the answers that Redis has not taken', () => unstored.close(clock, budget.of(ANSWER_STOP_MS)))
-  return unstored
+): PendingTokens {
+  const pending = new PendingTokens({ tokens, vault, clock, log, file: new SealedFile(vault, dataDir) })
+  const endSealing = atInterval(async () => pending.seal(), SEAL_EVERY_MS)
+  lifecycle.onClose('the sweep of pending tokens', async () => endSealing())
+  lifecycle.onClose('the pending tokens', () => pending.close(budget.of(PENDING_STOP_MS)))
+  return pending
 }
 
 /** Hands over this process's counts of calls every few seconds and when it stops: a crash loses the seconds since. */

@@ -20,7 +20,6 @@ import { PollStore } from '../limits/poll-store.ts'
 import type { PollSettings } from '../limits/polling/poll-settings.ts'
 import { SampleStore } from '../limits/samples.ts'
 import type { Store } from '../redis/connect.ts'
-import { TokenStore } from '../tokens/token-store.ts'
 import { announcers } from './announcers.ts'
 import { createReceivers, mailLinks, receiversThatTake } from './receivers.ts'
 import type { Resources } from './resources.ts'
@@ -70,7 +69,6 @@ export function buildServices(resources: Resources, config: Config) {
     polling,
     pauseCalls: (hubId: number, until: number) => polls.pauseCalls(hubId, clock.now(), until),
     stillPolling: (hubId: number) => movement.goesOn('poll', hubId),
-    tokens: new TokenStore(store, keys),
     settings: config.tokens,
     dataDir: config.dataDir,
     share: { requests, perMs: per },

@@ -5,7 +5,7 @@ import { judgeDisk, sampleDisk } from '../heartbeat/disk-space.ts'
 import { AdminTokenStore } from '../http/access/admin-tokens.ts'
 import { Secret } from '../runtime/secret.ts'
 import { countOf, formatCount } from '../text/format-number.ts'
-import { describeStuck, unopenedAnswers } from '../tokens/sealed-answers.ts'
+import { describeStuck, unopenedLines } from '../tokens/sealed-tokens.ts'
 import { createVault, type VaultKey } from '../tokens/vault.ts'
 import { judgeKeys, ownKey, ownKeyFile, readKnownKeys } from '../tokens/vault-keys.ts'
 import { type Finding, fail, type Installation, ok, warn } from './check.ts'
@@ -95,7 +95,7 @@ const SEALED = 'sealed-tokens'
 /** New tokens that Redis did not take, and that wait in the data folder, can be stored by the next start. */
 export function checkAnswers(installation: Pick<Installation, 'vaultKeys' | 'config'>): Finding {
   const ring = keysOf(installation)
-  const trouble = ring && describeStuck(unopenedAnswers(createVault(ring), installation.config.dataDir))
+  const trouble = ring && describeStuck(unopenedLines(createVault(ring), installation.config.dataDir))
   if (trouble === undefined) return ok(SEALED, 'the keys open every answer in the data folder')
   const fix =
     'restore the key from a backup and add it to encryption.keys. If it is lost for good, remove these answers alone from ' +

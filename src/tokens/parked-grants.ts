@@ -5,8 +5,8 @@ import type { Keys } from '../redis/keys.ts'
 import { NO_ACCOUNT } from '../redis/steps.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Secret } from '../runtime/secret.ts'
+import { GRANT_CLAIM_MS, type TokenDeps } from './pending-tokens.ts'
 import type { TokenTimes } from './plan-refresh.ts'
-import { GRANT_CLAIM_MS, parkGrant, type StoreAnswerDeps } from './store-tokens.ts'
 import type { GrantToStore } from './token-store.ts'
 
 /** The tokens of one install whose account is not known yet. */
@@ -47,7 +47,7 @@ export interface ParkedGrant extends Grant {
   undeleted: number
 }
 
-export interface ParkDeps extends StoreAnswerDeps {
+export interface ParkDeps extends TokenDeps {
   store: Store
   keys: Keys
 }
@@ -88,7 +88,7 @@ export function mayRedeem(clock: Clock, { at }: GrantClaim): boolean {
  */
 export async function keepGrant(deps: ParkDeps, grant: Grant): Promise<void> {
   const next = newClaim(deps.clock)
-  await parkGrant(deps, grantToStore(grant), next.until)
+  await deps.pending.park(grantToStore(grant), next.until)
   // One that had ended before may be another worker's by now.
   if (deps.clock.steady() - grant.claim.at < GRANT_CLAIM_MS) Object.assign(grant.claim, next)
 }
@@ -134,7 +134,7 @@ export async function noteOfGrant(
   note: { hubId: number | typeof CROSSING } | { isEnding: 1 } | { undeleted: number },
 ): Promise<string> {
   const order = await deps.store.noteOfGrant(deps.keys.grants.grant(id), ...Object.entries(note).flat())
-  if ('hubId' in note) deps.unstored.noteGrant(id, note.hubId)
+  if ('hubId' in note) deps.pending.noteGrant(id, note.hubId)
   return order
 }
 

@@ -1,15 +1,14 @@
-import { rmSync } from 'node:fs'
 import { readKeptAnswer, type TokenAnswer } from '../provider/answers.ts'
 import { NO_ACCOUNT, NO_ALERT_WRITES, newOperation } from '../redis/steps.ts'
+import { holderFacts, type TokenDeps } from './pending-tokens.ts'
 import type { RefreshSettings } from './plan-refresh.ts'
 import { answerToStore } from './redeem.ts'
 import type { TokenAnnouncer } from './refresh-account.ts'
-import { type KeptUnread, readUnread } from './sealed-answers.ts'
-import { parkGrant, type StoreAnswerDeps, storeAnswer } from './store-tokens.ts'
-import { holderFacts } from './unstored.ts'
+import { writeLines } from './sealed-tokens.ts'
+import { type KeptUnread, readUnread } from './unread-answers.ts'
 import { openToken } from './vault.ts'
 
-export interface ReadAgainDeps extends StoreAnswerDeps {
+export interface ReadAgainDeps extends TokenDeps {
   announce: Pick<TokenAnnouncer, 'recovered'>
   settings: RefreshSettings
 }
@@ -19,9 +18,9 @@ export interface ReadAgainDeps extends StoreAnswerDeps {
  * newer ones are. Throws where the data folder can't be read.
  */
 export async function storeUnread(deps: ReadAgainDeps, dataDir: string): Promise<void> {
-  for (const [file, answers] of Map.groupBy(readUnread(deps.vault, dataDir), ({ file }) => file)) {
+  for (const { name, answers } of readUnread(deps.vault, dataDir)) {
     const outcomes = new Set<string>()
-    for (const { kept } of answers) {
+    for (const kept of answers) {
       const is = kept === undefined ? 'left' : await storeOne(deps, kept)
       outcomes.add(is)
       if (is === 'left' || kept === undefined) continue
@@ -30,7 +29,7 @@ export async function storeUnread(deps: ReadAgainDeps, dataDir: string): Promise
     }
     // Once one answer is stored, the others of the account are older than its tokens.
     const isStored = [...outcomes].some((is) => is !== 'left' && is !== 'lost')
-    if (isStored || !outcomes.has('left')) rmSync(file, { force: true })
+    if (isStored || !outcomes.has('left')) writeLines(dataDir, name, [])
   }
 }
 
@@ -40,8 +39,8 @@ async function storeOne(deps: ReadAgainDeps, kept: KeptUnread) {
   if (typeof holder === 'string') return answer === undefined ? 'left' : storeGrant(deps, holder, kept, answer)
   const stored = await deps.tokens.read(holder)
   if (Number(stored?.generation) > Number(kept.generation)) return 'lost'
-  if (answer === undefined || deps.unstored.has(holder)) return 'left'
-  return deps.unstored.hold(holder, () => storeOfAccount(deps, holder, kept, answer))
+  if (answer === undefined || deps.pending.has(holder)) return 'left'
+  return deps.pending.hold(holder, () => storeOfAccount(deps, holder, kept, answer))
 }
 
 /** With a lease: no other worker redeems the refresh token that was sent. */
@@ -61,9 +60,7 @@ async function storeOfAccount(deps: ReadAgainDeps, hubId: number, kept: KeptUnre
   const recovered = tokenAlert === '' ? NO_ALERT_WRITES : announce.recovered(subject)
   const job = { hubId, owner, context: begun.context, recovered }
   const sent = { sent: kept.sent, current: current.value }
-  const read = answerToStore(deps.settings, job, sent, kept.sentAt, answer)
-  deps.unstored.keep(read, clock)
-  return storeAnswer(deps, read)
+  return deps.pending.store(answerToStore(deps.settings, job, sent, kept.sentAt, answer))
 }
 
 async function storeGrant(deps: ReadAgainDeps, id: string, kept: KeptUnread, answer: TokenAnswer) {
@@ -72,6 +69,6 @@ async function storeGrant(deps: ReadAgainDeps, id: string, kept: KeptUnread, ans
   const { sentAt, only } = kept
   const times = { obtainedAt: sentAt, expiresAt: sentAt + lifetimeMs }
   const grant = { hubId: NO_ACCOUNT, id, access, refresh, times, grantedAt: sentAt, only, account: undefined } as const
-  await parkGrant(deps, grant, deps.clock.now())
+  await deps.pending.park(grant, deps.clock.now())
   return 'parked'
 }

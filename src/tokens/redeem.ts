@@ -6,15 +6,16 @@ import type { InFlight } from '../runtime/concurrency.ts'
 import type { Secret } from '../runtime/secret.ts'
 import { isElsewhere, type RefreshFailure } from './after-failure.ts'
 import type { Lease } from './leases.ts'
+import type { RepairAccount, TokenDeps } from './pending-tokens.ts'
 import { hasNoTokenYet, planRefresh, type RefreshSettings, type TokenTimes } from './plan-refresh.ts'
-import { type StoreAnswerDeps, storeAnswer } from './store-tokens.ts'
 import type { AnswerToStore, RefreshContext } from './token-store.ts'
 import { openToken } from './vault.ts'
 
-export interface RedeemDeps extends StoreAnswerDeps {
+export interface RedeemDeps extends TokenDeps {
   provider: Pick<ProviderClient, 'refresh'>
   settings: RefreshSettings
   inFlight: InFlight
+  repair?: RepairAccount
 }
 
 /** A refresh token to redeem, by the worker with the account's lease. */
@@ -86,7 +87,7 @@ export interface Sent {
 }
 
 async function redeem(deps: RedeemDeps, job: RedeemJob, tokens: Sent, lease: Pick<Lease, 'isHeld'>): Promise<Redeemed> {
-  const { clock, inFlight, unstored } = deps
+  const { clock, inFlight, pending } = deps
   const place = inFlight.enter('urgent')
   if (place !== undefined) await place
   let sentAt: number
@@ -102,9 +103,7 @@ async function redeem(deps: RedeemDeps, job: RedeemJob, tokens: Sent, lease: Pic
   }
   if (!result.ok) return { is: 'failed', failure: result.failure }
   const answeredAt = clock.now()
-  const kept = answerToStore(deps.settings, job, tokens, sentAt, result.value)
-  unstored.keep(kept, clock)
-  const is = await storeAnswer(deps, kept)
+  const is = await pending.store(answerToStore(deps.settings, job, tokens, sentAt, result.value), deps.repair)
   if (is === 'left') return { is }
   const rotated = !isSame(result.value.refreshToken ?? tokens.sent, tokens.sent)
   return { is, sentAt, unstoredMs: clock.now() - answeredAt, rotated }

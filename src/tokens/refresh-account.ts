@@ -13,8 +13,8 @@ import type { EndpointVerdict, TokenEndpoint } from './endpoint/token-endpoint.t
 import { Lease, Leases } from './leases.ts'
 import { hasNoTokenYet, LONGEST_PAUSE_MS, latestRefresh, NEVER_MS, planRefresh } from './plan-refresh.ts'
 import { type RedeemDeps, type Redeemed, redeemAndStore } from './redeem.ts'
-import { keepUnread } from './sealed-answers.ts'
 import type { BeginRefresh, RefreshContext } from './token-store.ts'
+import { keepUnread } from './unread-answers.ts'
 
 /** The alerts for an account whose tokens can no longer be refreshed, or can again. */
 export interface TokenAnnouncer {
@@ -97,7 +97,7 @@ export async function refreshTokensOf(
   hubId: number,
   { refused, isDecided = false, batch, leases = new Leases(deps.tokens, deps.clock) }: Occasion = {},
 ): Promise<RefreshOutcome> {
-  if (deps.unstored.has(hubId)) return { is: 'held' }
+  if (deps.pending.has(hubId)) return { is: 'held' }
   // Before the lease: other workers are not kept from the account while this one waits in line.
   const admission = await deps.endpoint.enter(batch)
   if (admission.is === 'closed') return { is: 'waiting', until: admission.until }
@@ -126,7 +126,9 @@ export async function refreshTokensOf(
   leases.keep(lease)
   try {
     // A process that hung for longer than its lease must not begin with the account anew: another worker may have it.
-    const redeemed = deps.unstored.has(hubId) ? TOO_LATE : await redeem(deps, attempt, lease)
+    const redeemed = deps.pending.has(hubId)
+      ? TOO_LATE
+      : await deps.pending.hold(hubId, () => redeemAndStore(deps, attempt, lease))
     return redeemed.is === 'stored' ? refreshed(deps, attempt, redeemed) : await outcomeOf(deps, attempt, redeemed)
   } finally {
     leases.end(lease)
@@ -134,15 +136,6 @@ export async function refreshTokensOf(
 }
 
 const TOO_LATE: Redeemed = { is: 'too-late' }
-
-async function redeem(deps: RefreshDeps, attempt: Attempt, lease: Lease): Promise<Redeemed> {
-  deps.unstored.take(attempt.hubId)
-  try {
-    return await redeemAndStore(deps, attempt, lease)
-  } finally {
-    deps.unstored.giveBack(attempt.hubId)
-  }
-}
 
 /** Gives the lease back where nothing is to be done, and puts the account where its plan says. */
 async function leaveUntil(deps: RefreshDeps, { hubId, owner, context }: Attempt, planned: number, now: number) {

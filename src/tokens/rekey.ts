@@ -5,7 +5,7 @@ import { resultsOf } from '../redis/results-of.ts'
 import { NO_ACCOUNT } from '../redis/steps.ts'
 import { chunksOf } from '../runtime/chunks-of.ts'
 import type { Clock } from '../runtime/clock.ts'
-import { resealAnswers } from './sealed-answers.ts'
+import { resealLines } from './sealed-tokens.ts'
 import { parseAccess } from './stored-access.ts'
 import { keyIdOf, type TokenField, type Vault, VaultError } from './vault.ts'
 import { readKnownKeys } from './vault-keys.ts'
@@ -153,7 +153,7 @@ async function walkAll(deps: RekeyDeps, watcher: RekeyWatcher): Promise<Pass> {
     const key = keys.grants.grant(id)
     await rekeyChunk(deps, [{ hubId: NO_ACCOUNT, tokens: key, access: key }], pass)
   }
-  for (const { holder, needs, reason } of dataDir === undefined ? [] : resealAnswers(vault, dataDir)) {
+  for (const { holder, needs, reason } of dataDir === undefined ? [] : resealLines(vault, dataDir)) {
     pass.unopened.push({ hubId: typeof holder === 'number' ? holder : NO_ACCOUNT, fields: ['answer'], reason })
     if (needs !== undefined) pass.unopenedKeys.add(needs)
   }

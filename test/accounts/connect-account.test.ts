@@ -8,8 +8,9 @@ import { beginUninstall, runUninstall } from '../../src/accounts/uninstall.ts'
 import type { ProviderClient } from '../../src/provider/client.ts'
 import type { Store } from '../../src/redis/connect.ts'
 import { Secret } from '../../src/runtime/secret.ts'
+import { latestOf } from '../../src/tokens/given-tokens.ts'
 import { newClaim, readGrant } from '../../src/tokens/parked-grants.ts'
-import { latestOf, resealAnswers } from '../../src/tokens/sealed-answers.ts'
+import { resealLines } from '../../src/tokens/sealed-tokens.ts'
 import { createVault } from '../../src/tokens/vault.ts'
 import { dump, seedAccount, vaultKey } from '../support/accounts.ts'
 import { changeWatch } from '../support/changed-watch.ts'
@@ -166,7 +167,7 @@ describe('connecting with a refresh token', () => {
     expect(sealed.join()).not.toContain('refresh-1')
     // By another process, with another key first.
     const vault = createVault([NEWER_KEY, vaultKey])
-    expect(resealAnswers(vault, one.deps.dataDir)).toEqual([])
+    expect(resealLines(vault, one.deps.dataDir)).toEqual([])
     const after = { ...one.deps, vault: createVault([NEWER_KEY]) }
     expect(await connectWithRefreshToken(after, given)).toMatchObject({ is: 'connected' })
     expect(one.provider.calls.filter(([call]) => call === 'refresh')).toEqual([

@@ -6,13 +6,14 @@ import { tokenAnnouncer } from '../../src/alerts/kinds/token-alert.ts'
 import type { TokenMetadata } from '../../src/provider/answers.ts'
 import type { Store } from '../../src/redis/connect.ts'
 import type { Keys } from '../../src/redis/keys.ts'
+import { PendingTokens } from '../../src/tokens/pending-tokens.ts'
 import { TokenStore } from '../../src/tokens/token-store.ts'
-import { Unstored } from '../../src/tokens/unstored.ts'
 import { vault } from '../support/accounts.ts'
 import { CodeDoor } from '../support/endpoint.ts'
 import { type FakeAnswers, fakeProvider } from '../support/fake-provider.ts'
 import { HandClock } from '../support/hand-clock.ts'
 import { logLines } from '../support/log-lines.ts'
+import { memoryFile } from '../support/memory-file.ts'
 
 export const HUB = 123
 export const KEEP_MS = 30 * 86_400_000
@@ -42,14 +43,15 @@ export function office(store: Store, keys: Keys, does: FakeAnswers, clock = new 
   const provider = fakeProvider(does)
   const logged = logLines()
   const door = new CodeDoor()
+  const tokens = new TokenStore(store, keys)
   const deps: CodeDeps & UninstallDeps = {
     provider,
     endpoint: door,
     store,
     keys,
     vault,
-    tokens: new TokenStore(store, keys),
-    unstored: new Unstored(() => {}),
+    tokens,
+    pending: new PendingTokens({ tokens, vault, clock, log: logged.log, file: memoryFile() }),
     announce,
     announceScopes,
     closeAlerts: closeAlerts.bind(undefined, pageOf),

@@ -5,13 +5,12 @@ import type { ProviderClient } from '../../src/provider/client.ts'
 import { isRedisAway, refusesWrites } from '../../src/redis/away.ts'
 import { Secret } from '../../src/runtime/secret.ts'
 import { newClaim, newGrantId, readGrant } from '../../src/tokens/parked-grants.ts'
-import { parkGrant, storeGrantsInHand, storeYoungAgain } from '../../src/tokens/store-tokens.ts'
-import type { TokensToStore } from '../../src/tokens/token-store.ts'
-import { Unstored } from '../../src/tokens/unstored.ts'
+import { PendingTokens } from '../../src/tokens/pending-tokens.ts'
 import { openServer } from '../http/open-server.ts'
 import { dump, seedAccount, storedTokens, vault } from '../support/accounts.ts'
 import { CodeDoor } from '../support/endpoint.ts'
 import { type FakeAnswers, failure, tokens } from '../support/fake-provider.ts'
+import { memoryFile } from '../support/memory-file.ts'
 import { serverOfFile } from '../support/of-file.ts'
 import { openWorld } from '../support/world.ts'
 import { HUB, metadata } from './connected.ts'
@@ -21,12 +20,8 @@ const refuse = async (is: boolean) => void (await redis.store.config('SET', 'min
 
 /** A Redis that begins to refuse while the provider answers. */
 async function begun(does: FakeAnswers) {
-  const sealed: TokensToStore[] = []
-  const seal = (answers: readonly TokensToStore[]) => {
-    sealed.push(...answers)
-    return () => void sealed.splice(0)
-  }
-  const w = await openWorld(redis, { provider: { metadata: async () => metadata(), ...does }, seal })
+  const file = memoryFile()
+  const w = await openWorld(redis, { provider: { metadata: async () => metadata(), ...does }, file })
   const { services: finish, keys, clock, logged } = w
   onTestFinished(() => refuse(false))
   const install = { installUrl: 'https://x.example/a', clientId: 'c', redirectUri: 'https://y.example/cb' }
@@ -34,7 +29,16 @@ async function begun(does: FakeAnswers) {
   const redirect = { code: 'code-1', state: new URL(url).searchParams.get('state') ?? '' }
   const id = redirect.state.split('.')[0] ?? ''
   const kept = async () => Object.keys(await dump(redis.store, keys)).filter((key) => /:(due:grant$|grant:)/.test(key))
-  const sealedTokens = () => sealed.map(({ refresh }) => refresh?.reveal())
+  const sealedTokens = () => {
+    finish.pending.seal()
+    return file.tokens.map(({ refresh }) => refresh?.reveal())
+  }
+  /** Redis takes writes again, and has the grant. */
+  const taken = async (grant = id) => {
+    await refuse(false)
+    clock.move(250)
+    await expect.poll(() => finish.pending.has(grant)).toBe(false)
+  }
   return {
     deps: { ...finish, endpoint: new CodeDoor() },
     finish,
@@ -45,6 +49,7 @@ async function begun(does: FakeAnswers) {
     id,
     kept,
     sealedTokens,
+    taken,
   }
 }
 
@@ -60,25 +65,22 @@ test.each([
 ])(
   'an install that Redis refuses once its code is spent is finished when it takes writes: owner told %s',
   async (_, owner) => {
-    const { deps, finish, keys, clock, redirect, id, kept, sealedTokens } = await begun({
+    const { deps, finish, keys, clock, redirect, id, kept, sealedTokens, taken } = await begun({
       exchangeCode: () => granted(owner),
       refresh: async () => tokens('access-newer', 'refresh-new'),
     })
     await seedAccount(redis.store, keys, { obtainedAt: clock.now() - 60_000, refreshToken: 'refresh-old' })
     expect(await finishInstall(deps, redirect)).toEqual({ is: 'unstored' })
-    await storeGrantsInHand(deps)
     expect(await kept()).toEqual([])
     // A process that is killed now leaves it sealed.
     clock.move(5_000)
-    deps.unstored.sealOverdue(deps)
     expect(sealedTokens()).toEqual(['refresh-new'])
 
-    await refuse(false)
-    await storeGrantsInHand(deps)
+    await taken()
     expect([await kept(), sealedTokens()]).toEqual([[expect.any(String), expect.any(String)], []])
     expect(await finishGrant(finish, id, newClaim(clock))).toBe('connected')
     expect(await storedTokens(redis.store, keys)).toMatchObject({ refresh: 'refresh-new' })
-    expect([await kept(), deps.unstored.grants]).toEqual([[], []])
+    expect([await kept(), deps.pending.has(id)]).toEqual([[], false])
   },
 )
 
@@ -94,9 +96,9 @@ test('a customer who asks again is connected as soon as Redis takes writes, and 
 })
 
 test('an install that a stop cuts off is sealed with the stop', async () => {
-  const { deps, clock, redirect, sealedTokens } = await begun({ exchangeCode: () => granted() })
+  const { deps, redirect, sealedTokens } = await begun({ exchangeCode: () => granted() })
   await finishInstall(deps, redirect)
-  await deps.unstored.close(clock, 0)
+  await deps.pending.close(0)
   expect(sealedTokens()).toEqual(['refresh-new'])
 })
 
@@ -106,8 +108,9 @@ test('older tokens of a grant that are stored late do not take the place of newe
   const park = async (name: string, obtainedAt: number) => {
     const given = { access: new Secret(`access-${name}`), refresh: new Secret(`refresh-${name}`) }
     const times = { obtainedAt, expiresAt: obtainedAt + 1_800_000 }
-    // By another daemon: this one has no other tokens of it in hand.
-    await parkGrant({ ...deps, unstored: new Unstored(() => {}) }, { ...grant, ...given, times }, clock.now())
+    // By another daemon: for this one they would be newer ones.
+    const pending = new PendingTokens({ ...deps, file: memoryFile() })
+    await pending.park({ ...grant, ...given, times }, clock.now())
   }
   await park('2', clock.now() + 1_000)
   await park('1', clock.now())
@@ -115,19 +118,17 @@ test('older tokens of a grant that are stored late do not take the place of newe
 })
 
 test('the rotated token of a parked grant that Redis refuses is kept, and the one before is not redeemed again', async () => {
-  const { deps, finish, clock, keys, sealedTokens } = await begun({ refresh: () => granted() })
+  const { deps, finish, clock, keys, sealedTokens, taken } = await begun({ refresh: () => granted() })
   const grant = { hubId: 0, id: newGrantId(), grantedAt: clock.now(), only: undefined, account: undefined } as const
   const given = { access: tokens('a').value.accessToken, refresh: tokens('a').value.accessToken }
   const times = { obtainedAt: clock.now(), expiresAt: clock.now() + 1_000 }
-  await parkGrant(deps, { ...grant, ...given, times }, clock.now())
+  await deps.pending.park({ ...grant, ...given, times }, clock.now())
   clock.move(10_000)
   expect(await finishGrant(finish, grant.id, newClaim(clock))).toBe('later')
   expect(await finishGrant(finish, grant.id, newClaim(clock))).toBe('later')
   clock.move(5_000)
-  deps.unstored.sealOverdue(deps)
   expect(sealedTokens()).toEqual(['refresh-new'])
-  await refuse(false)
-  await storeGrantsInHand(deps)
+  await taken(grant.id)
   expect((await readGrant(deps, grant.id))?.refreshToken.reveal()).toBe('refresh-new')
   expect(await finishGrant(finish, grant.id, newClaim(clock))).toBe('connected')
   expect(await storedTokens(redis.store, keys)).toMatchObject({ refresh: 'refresh-new' })
@@ -146,7 +147,7 @@ test('a grant that is proved while the clock is set back keeps the newer token w
   const grant = { hubId: 0, id: newGrantId(), grantedAt: clock.now(), only: undefined, account: '' } as const
   const given = { access: new Secret('access-1'), refresh: new Secret('refresh-1') }
   const times = { obtainedAt: clock.now(), expiresAt: clock.now() + 1_800_000 }
-  await parkGrant(deps, { ...grant, ...given, times }, clock.now())
+  await deps.pending.park({ ...grant, ...given, times }, clock.now())
   clock.move(-3_000)
   const park = deps.tokens.parkGrant.bind(deps.tokens)
   let parked = 0
@@ -167,16 +168,13 @@ test('an account that a failover lost right after its install is connected from 
   })
   expect(await finishInstall(deps, redirect)).toMatchObject({ is: 'connected' })
   await redis.store.del(...(await redis.store.keys(`{${keys.prefix}}:*`)))
-  await storeYoungAgain(deps)
+  await deps.pending.storeAgain()
   expect(await finishGrant(finish, id, newClaim(clock))).toBe('connected')
   expect(await storedTokens(redis.store, keys)).toMatchObject({ refresh: 'refresh-new' })
   // Nothing was lost: the provider is not asked.
-  await storeYoungAgain(deps)
+  await deps.pending.storeAgain()
   const unasked = { ...finish, provider: {} as ProviderClient }
   expect([await finishGrant(unasked, id, newClaim(clock)), await kept()]).toEqual(['gone', []])
-  clock.move(61_000)
-  deps.unstored.settle({ ...(deps.unstored.young[0] as TokensToStore) }, false, clock)
-  expect(deps.unstored.young).toEqual([])
 })
 
 test('the page of an install that Redis refuses says that it will be finished', async () => {

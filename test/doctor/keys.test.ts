@@ -6,11 +6,10 @@ import { checkAnswers, checkEncryption, checkSecretFiles } from '../../src/docto
 import type { Keys } from '../../src/redis/keys.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
 import { Secret } from '../../src/runtime/secret.ts'
-import { sealAnswers } from '../../src/tokens/sealed-answers.ts'
+import { SealedFile } from '../../src/tokens/sealed-tokens.ts'
 import { createVault, type VaultKey } from '../../src/tokens/vault.ts'
 import { checkKeys, ownKey } from '../../src/tokens/vault-keys.ts'
 import { configOf, SMALLEST } from '../config/load-text.ts'
-import { logLines } from '../support/log-lines.ts'
 import { redisOfFile } from '../support/of-file.ts'
 
 const redis = redisOfFile()
@@ -115,10 +114,9 @@ describe('files of secrets', () => {
 })
 
 test('new tokens that wait in the data folder fail where no key opens them, with the way out', () => {
-  const sealing = { vault: createVault([key(1)]), log: logLines().log }
   expect(checkAnswers(installation([key(1)]))).toMatchObject({ name: 'sealed-tokens', level: 'ok' })
   const grant = { hubId: 0, id: 'a-grant', access: new Secret('a'), refresh: new Secret('r'), grantedAt: 1 } as const
-  sealAnswers(sealing, dataDir, [
+  new SealedFile(createVault([key(1)]), dataDir).write([
     { ...grant, times: { obtainedAt: 1, expiresAt: 2 }, only: undefined, account: undefined },
   ])
   expect(checkAnswers(installation([key(1)]))).toMatchObject({ level: 'ok' })

@@ -5,12 +5,11 @@ import { createKeys } from '../../src/redis/keys.ts'
 import { NO_ALERT_WRITES } from '../../src/redis/steps.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
 import { Secret } from '../../src/runtime/secret.ts'
-import { sealAnswers } from '../../src/tokens/sealed-answers.ts'
+import { SealedFile } from '../../src/tokens/sealed-tokens.ts'
 import type { AnswerToStore } from '../../src/tokens/token-store.ts'
 import { createVault } from '../../src/tokens/vault.ts'
 import { plimsoll, plimsollHere } from '../support/command.ts'
 import { ask, connectAll, eventually, getJson, hooksOf, hubIdsOf, refreshTokenFor } from '../support/fleet.ts'
-import { logLines } from '../support/log-lines.ts'
 import { type Scene, sceneFor } from '../support/scene.ts'
 
 const KEYS = createKeys('plimsoll')
@@ -46,7 +45,7 @@ function sealUnderForgottenKey(scene: Scene, hubId: number): void {
     pollAt: 'unchanged',
     alerts: NO_ALERT_WRITES,
   }
-  sealAnswers({ vault, log: logLines().log }, join(scene.folder, 'data'), [answer])
+  new SealedFile(vault, join(scene.folder, 'data')).write([answer])
 }
 
 test('an account whose token no key opens fails as any other does, names the key, and is well once the key is there', async (context) => {

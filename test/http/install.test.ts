@@ -3,10 +3,11 @@ import { finishGrant } from '../../src/accounts/finish-grant.ts'
 import { finishInstall, reconnectLink } from '../../src/accounts/install.ts'
 import type { FailureClass } from '../../src/provider/failure.ts'
 import { claimGrants } from '../../src/tokens/parked-grants.ts'
-import { Unstored } from '../../src/tokens/unstored.ts'
+import { PendingTokens } from '../../src/tokens/pending-tokens.ts'
 import { dump } from '../support/accounts.ts'
 import { openEndpoint } from '../support/endpoint.ts'
 import { eventually } from '../support/fleet.ts'
+import { memoryFile } from '../support/memory-file.ts'
 import { redisOfFile } from '../support/of-file.ts'
 import { ACCESS_TOKEN, openServer, REFRESH_TOKEN } from './open-server.ts'
 
@@ -123,7 +124,7 @@ describe('a second visit while the code is exchanged', () => {
   test('of another daemon waits, too', async () => {
     const { deps, clock, path, first, answer } = await begun()
     const [, state = ''] = /state=(.*)/.exec(path) ?? []
-    const elsewhere = { ...deps.connect, unstored: new Unstored(() => undefined) }
+    const elsewhere = { ...deps.connect, pending: new PendingTokens({ ...deps.connect, file: memoryFile() }) }
     const second = finishInstall(elsewhere, { code: CODE, state })
     await clock.sleeper(200)
     answer()

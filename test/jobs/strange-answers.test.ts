@@ -7,7 +7,7 @@ import { accountJobs, refreshNow } from '../../src/app/account-jobs.ts'
 import { createProviderClient } from '../../src/provider/client.ts'
 import { Secret } from '../../src/runtime/secret.ts'
 import { storeUnread } from '../../src/tokens/read-again.ts'
-import { keepUnread, readUnread } from '../../src/tokens/sealed-answers.ts'
+import { keepUnread, readUnread } from '../../src/tokens/unread-answers.ts'
 import { CUSTOM_PROPERTIES } from '../provider/connect-client.ts'
 import { type Answer, type FarSide, json, raw, type SeenRequest, startFarSide } from '../support/far-side.ts'
 import { live } from '../support/fleet-by-hand.ts'
@@ -295,10 +295,10 @@ describe('an answer with new tokens that can not be read', () => {
     await storeUnread(w.services, w.config.dataDir)
     expect(existsSync(file)).toBe(true)
 
-    const [unread] = readUnread(w.services.vault, w.config.dataDir)
-    if (unread?.kept === undefined) throw new Error('not kept')
+    const unread = readUnread(w.services.vault, w.config.dataDir)[0]?.answers[0]
+    if (unread === undefined) throw new Error('not kept')
     const body = new Secret(gzipSync(JSON.stringify(tokensOf(2))).toString('base64'))
-    keepUnread(w.services, w.config.dataDir, { ...unread.kept, body })
+    keepUnread(w.services, w.config.dataDir, { ...unread, body })
     await storeUnread(w.services, w.config.dataDir)
     expect(existsSync(file)).toBe(false)
     expect((await w.of(HUB).tokens()).refresh).toBe('refresh-1-2')
@@ -341,17 +341,18 @@ test.each([
     const tokens = JSON.stringify({ access_token: 'access-9', refresh_token: 'refresh-9', expires_in: 1_800 })
     far.answer = raw(200, Buffer.from(tokens).toString('base64'))
     expect(await connect(w)).toMatchObject({ is: 'failed', step: 'token', failure: { class: 'transient' } })
-    const [unread] = readUnread(w.services.vault, w.config.dataDir)
-    if (unread?.kept === undefined) throw new Error('not kept')
+    const [{ name = '', answers: [unread] = [] } = {}] = readUnread(w.services.vault, w.config.dataDir)
+    if (unread === undefined) throw new Error('not kept')
+    const file = join(w.config.dataDir, 'answers', name)
     const line = w.logged.lines().find(({ code }) => code === 'install.unreadable')
-    expect(line?.msg).toContain(`it is kept sealed in ${unread.file}`)
-    expect(`${readFileSync(unread.file, 'latin1')}${w.logged.text()}`).not.toMatch(/refresh-9|access-9|code-1|old-1/)
+    expect(line?.msg).toContain(`it is kept sealed in ${file}`)
+    expect(`${readFileSync(file, 'latin1')}${w.logged.text()}`).not.toMatch(/refresh-9|access-9|code-1|old-1/)
 
     const body = new Secret(gzipSync(tokens).toString('base64'))
-    keepUnread(w.services, w.config.dataDir, { ...unread.kept, body })
+    keepUnread(w.services, w.config.dataDir, { ...unread, body })
     await storeUnread(w.services, w.config.dataDir)
     expect(await w.store.zcard(w.keys.grants.due)).toBe(1)
-    expect(existsSync(unread.file)).toBe(true)
+    expect(existsSync(file)).toBe(true)
   },
 )
 

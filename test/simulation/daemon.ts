@@ -21,10 +21,9 @@ import { createLogger } from '../../src/runtime/logger.ts'
 import { createMetrics } from '../../src/runtime/metrics.ts'
 import { Secret } from '../../src/runtime/secret.ts'
 import { TokenEndpoint } from '../../src/tokens/endpoint/token-endpoint.ts'
-import { sealAnswers, storeSealed } from '../../src/tokens/sealed-answers.ts'
-import { storeGrantsInHand, storeYoungAgain } from '../../src/tokens/store-tokens.ts'
+import { PendingTokens } from '../../src/tokens/pending-tokens.ts'
+import { SealedFile, storeSealed } from '../../src/tokens/sealed-tokens.ts'
 import { TokenStore } from '../../src/tokens/token-store.ts'
-import { Unstored } from '../../src/tokens/unstored.ts'
 import { createVault, type VaultKey } from '../../src/tokens/vault.ts'
 import { type AlertConfig, type AlertParts, alertParts } from './alert-parts.ts'
 import type { StandInProvider } from './provider.ts'
@@ -109,7 +108,8 @@ export function startDaemon(
       for (const { data } of added) if (!waiting.has(JSON.stringify({ queue, data }))) jobs.push({ queue, data })
     },
   })
-  const unstored = new Unstored((answers) => sealAnswers({ vault, log }, dataDir, answers))
+  const tokens = new TokenStore(store, keys)
+  const pending = new PendingTokens({ tokens, vault, clock, log, file: new SealedFile(vault, dataDir) })
   const deps: RefreshWork & UninstallWork = {
     store,
     keys,
@@ -126,8 +126,8 @@ export function startDaemon(
       clock,
       log,
     }),
-    tokens: new TokenStore(store, keys),
-    unstored,
+    tokens,
+    pending,
     movement: new Movement(clock),
     repair: async () => {},
     inFlight: new InFlight(8),
@@ -147,9 +147,8 @@ export function startDaemon(
     } as never,
     random: () => 0.5,
   }
-  onReady(store, () => void storeYoungAgain(deps))
-  clock.every(1_000, () => storeGrantsInHand(deps))
-  clock.every(1_000, async () => unstored.sealOverdue({ clock, log }))
+  onReady(store, () => void pending.storeAgain())
+  clock.every(1_000, async () => pending.seal())
   const alerts = alertParts(scene, process, deps, pages)
   const polling = { every: POLL_EVERY_MS, accounts: [] }
   const sweeping = { ...deps, polling, deliveries: new Deliveries(store, keys), sending: { store, keys } }
@@ -183,7 +182,7 @@ export function startDaemon(
     stop: async () => {
       process.isStopping = true
       deps.endpoint.close()
-      await unstored.close(clock, 2_000)
+      await pending.close(2_000)
       process.endedWell = true
       world.kill(process)
     },

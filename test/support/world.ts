@@ -10,14 +10,15 @@ import { openResources, type Resources } from '../../src/app/resources.ts'
 import { buildServices, type Services } from '../../src/app/services.ts'
 import { Lifecycle } from '../../src/runtime/lifecycle.ts'
 import { Secret } from '../../src/runtime/secret.ts'
+import { type PendingFile, PendingTokens } from '../../src/tokens/pending-tokens.ts'
 import { refreshTokensOf } from '../../src/tokens/refresh-account.ts'
-import { type Seal, Unstored } from '../../src/tokens/unstored.ts'
 import { configOf } from '../config/load-text.ts'
 import { leaseOf, outboxOf, type SeededAccount, seedAccount, storedTokens, vaultKey } from './accounts.ts'
 import { pollClaimed } from './committed-poll.ts'
 import { type FakeAnswers, fakeProvider } from './fake-provider.ts'
 import { HandClock } from './hand-clock.ts'
 import { logLines } from './log-lines.ts'
+import { memoryFile } from './memory-file.ts'
 import { redisOfFile } from './of-file.ts'
 import type { TestRedis } from './redis-server.ts'
 
@@ -34,8 +35,8 @@ export interface WorldOptions {
   clock?: HandClock
   /** Of another world: this one is another daemon on the same data. */
   prefix?: string
-  /** What becomes of answers that Redis does not take; nothing seals them by itself. */
-  seal?: Seal
+  /** In place of the one of the data folder; no timer writes it. */
+  file?: PendingFile
   /** Parts of its own that a test watches or holds back. */
   change?: (services: Services) => Partial<Services>
 }
@@ -77,7 +78,7 @@ export async function openLastingWorld(redis: TestRedis, options: WorldOptions =
     ...opened,
     provider: { ...provider, app: opened.provider.app, follow: () => {} },
     queues: { ...opened.queues, wake: async (kind) => void woken.push(kind) },
-    unstored: new Unstored(options.seal ?? (() => undefined)),
+    pending: new PendingTokens({ ...opened, file: options.file ?? memoryFile() }),
   }
   const built = buildServices(resources, config)
   lifecycle.onClose('the receivers', () => built.close())

@@ -3,13 +3,14 @@ import type { ProviderClient } from '../../src/provider/client.ts'
 import { NO_ALERT_WRITES } from '../../src/redis/steps.ts'
 import { InFlight } from '../../src/runtime/concurrency.ts'
 import { Secret } from '../../src/runtime/secret.ts'
+import { PendingTokens } from '../../src/tokens/pending-tokens.ts'
 import { type RedeemJob, redeemAndStore } from '../../src/tokens/redeem.ts'
 import { TokenStore } from '../../src/tokens/token-store.ts'
-import { Unstored } from '../../src/tokens/unstored.ts'
 import { seedAccount, storedTokens, vault } from '../support/accounts.ts'
 import { failure, fakeProvider, tokens } from '../support/fake-provider.ts'
 import { HandClock } from '../support/hand-clock.ts'
 import { logLines } from '../support/log-lines.ts'
+import { memoryFile } from '../support/memory-file.ts'
 import { redisOfFile } from '../support/of-file.ts'
 
 const HELD = { isHeld: () => true }
@@ -33,14 +34,15 @@ async function begun(refresh: ProviderClient['refresh']) {
     recovered: NO_ALERT_WRITES,
   }
   const provider = fakeProvider({ refresh })
+  const { log } = logLines()
   const deps = {
     provider,
     tokens: store,
     vault,
     settings: { refreshFrom: 0.5, refreshBy: 0.8 },
     clock,
-    log: logLines().log,
-    unstored: new Unstored(() => {}),
+    log,
+    pending: new PendingTokens({ tokens: store, vault, clock, log, file: memoryFile() }),
     inFlight: new InFlight(2),
   }
   const other = (context: Partial<RedeemJob['context']>) => ({ ...job, context: { ...job.context, ...context } })

@@ -3,10 +3,10 @@ import { NO_ALERT_WRITES } from '../../src/redis/steps.ts'
 import { formatMoment } from '../../src/text/format-time.ts'
 import type { Admission } from '../../src/tokens/endpoint/wait-queue.ts'
 import { Lease, Leases } from '../../src/tokens/leases.ts'
-import type { TokensToStore } from '../../src/tokens/token-store.ts'
 import { dump, endLease, seedAccount, takeLease } from '../support/accounts.ts'
 import { failure, slowAnswer, tokens } from '../support/fake-provider.ts'
 import { eventually } from '../support/fleet.ts'
+import { memoryFile } from '../support/memory-file.ts'
 import { accountIn, HUB, type World } from '../support/world.ts'
 import { type Answered, DAY, LIFE, MINUTE, type Refresh, refreshesOfFile } from './a-refresh.ts'
 
@@ -158,12 +158,14 @@ describe('a late writer', () => {
   })
 
   test('of whose account Redis knows nothing, because it was emptied, ends nothing at the provider: its answer is sealed', async () => {
-    const sealed: TokensToStore[] = []
-    const { refreshing, answer, ...w } = await underWay({ seal: (answers) => void sealed.push(...answers) })
+    const file = memoryFile()
+    const { refreshing, answer, ...w } = await underWay({ file })
     await w.store.del(...(await w.store.keys(`{${w.keys.prefix}}:*`)))
     answer(tokens('access-2', 'refresh-2'))
     expect(await refreshing).toEqual({ is: 'held' })
-    expect(sealed.map(({ hubId, refresh }) => [hubId, refresh?.reveal()])).toEqual([[HUB, 'refresh-2']])
+    w.clock.move(5_000)
+    w.services.pending.seal()
+    expect(file.tokens.map(({ hubId, refresh }) => [hubId, refresh?.reveal()])).toEqual([[HUB, 'refresh-2']])
     expect(await w.store.keys(`{${w.keys.prefix}}:*`)).toEqual([])
     expect(w.codes().filter((code) => code === 'token.not-stored')).toHaveLength(1)
   })

@@ -113,7 +113,7 @@ describe('a store that takes no writes', () => {
       }
     })
     const said = w.logged.lines().filter(({ code }) => code === 'token.not-stored')
-    expect(said).toMatchObject([{ level: 'error', hubId: HUB, attempt: 1 }])
+    expect(said).toMatchObject([{ level: 'error', hubId: HUB }])
     expect(JSON.stringify(said)).toContain('NOREPLICAS')
     expect(w.logged.text()).not.toMatch(/(?:refresh|access)-[12]/)
   })
