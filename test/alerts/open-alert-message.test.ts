@@ -49,7 +49,8 @@ const polled = packPoll(
 
 describe('what is open is told again', () => {
   test('with its numbers as they are now, the conditions it rests on and the id of its last transition', async () => {
-    const forecast = JSON.stringify([NOW - 1_000, [['overall', 4, 2, 8]], []])
+    const overall = { perDay: 4, perDayLow: 2, perDayHigh: 8, leap: 0, bend: 0 }
+    const forecast = JSON.stringify({ at: NOW - 1_000, rising: { overall }, tooFew: {} })
     const [alert, ...more] = await alertsOf(1, { overall: state({ level: 'critical' }) }, polled, forecast)
     expect(more).toEqual([])
     expect(alert).toEqual({
