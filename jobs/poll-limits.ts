@@ -60,7 +60,7 @@ async function claimOne(deps: PollWork, hubId: number, until: number): Promise<n
   if (claimed !== undefined) return claimed
   const begun = await deps.polls.read(hubId)
   if (begun === undefined) return 'gone'
-  if (begun.access === undefined) await refreshOne(deps, hubId, begun.record?.generation)
+  if (begun.access === undefined) await refreshOne(deps, hubId, begun.record?.version)
   await identifyOne(deps, hubId)
   return (await deps.due.takeClaim('poll', hubId, until)) ?? 'later'
 }
@@ -154,12 +154,12 @@ async function refreshed(deps: PollWork, begun: Begun): Promise<Opened | 'held' 
   const { hubId } = begun
   const known = await deps.polls.record(hubId)
   if (known?.state !== 'active') return 'failed'
-  const generation = begun.access?.generation ?? known.generation
-  const outcome = await refreshOne(deps, hubId, generation)
+  const version = begun.access?.version ?? known.version
+  const outcome = await refreshOne(deps, hubId, version)
   if (outcome.is === 'held') return 'held'
   const again = await deps.polls.read(hubId)
   // Newer tokens count, from any worker.
-  return again?.access === undefined || again.access.generation === generation ? 'failed' : withToken(deps, again)
+  return again?.access === undefined || again.access.version === version ? 'failed' : withToken(deps, again)
 }
 
 /**

@@ -68,7 +68,7 @@ const IS_READABLE: Partial<Record<KeyName, (account: Account) => Promise<boolean
 }
 
 /** Fields that every account's record has. */
-const NEVER_MISSING = ['state', 'generation', 'connectedAt', 'obtainedAt', 'expiresAt']
+const NEVER_MISSING = ['state', 'version', 'connectedAt', 'obtainedAt', 'expiresAt']
 
 /** The unreadable values of an account. */
 interface Unreadable {
@@ -149,8 +149,8 @@ async function isPacked(asked: Promise<Buffer | null>, decode: (stored: Buffer) 
 
 const isNumber = (text: string) => /^\d{1,16}(\.\d+)?$/.test(text) && Number(text) <= LAST_MOMENT
 
-/** A generation that no tokens of the account had: those that are under way with it are refused. */
-const generationAt = (now: number) => String(Math.floor(now / 1_000) * 1_000_000)
+/** A version that no tokens of the account had: new ones that are under way are kept beside those there are. */
+const versionAt = (now: number) => String(Math.floor(now / 1_000) * 1_000_000)
 
 /** The account's record, and the state that it is in from now on ('' = as it is). A lost record is as after an import. */
 function recordAfter(
@@ -162,7 +162,7 @@ function recordAfter(
   const isGone = (name: string) => isLost || fields.includes(name)
   const repaired = {
     ...Object.fromEntries(fields.map((name) => [name, ''])),
-    ...(isGone('generation') && { generation: generationAt(now) }),
+    ...(isGone('version') && { version: versionAt(now) }),
     ...(isGone('connectedAt') && { connectedAt: String(now) }),
     ...((isGone('obtainedAt') || isGone('expiresAt')) && { obtainedAt: '0', expiresAt: '0' }),
     ...(isLost && { firstConnectedAt: String(now), metadataDue: '1' }),

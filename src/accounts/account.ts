@@ -26,7 +26,7 @@ export interface Account {
     obtainedAt: number | null
     expiresAt: number | null
     refreshedAt: number | null
-    generation: number
+    version: number
     /** By how much the provider's own count of its life differs from ours: negative = it gives less. Null = it agrees. */
     driftMs: number | null
   }
@@ -116,7 +116,7 @@ export function readAccount(
       obtainedAt: time(hash.obtainedAt),
       expiresAt: time(hash.expiresAt),
       refreshedAt: time(hash.refreshedAt),
-      generation: Number(hash.generation ?? 0),
+      version: Number(hash.version ?? 0),
       driftMs: hash.tokenDriftMs === undefined ? null : Number(hash.tokenDriftMs),
     },
     refreshFailure: hash.failureAt === undefined ? null : readRefreshFailure(hash),

@@ -3,27 +3,22 @@ import type { ProviderClient } from '../provider/client.ts'
 import { opensLimits } from '../provider/dialects.ts'
 import type { ProviderFailure, ProviderResult } from '../provider/failure.ts'
 import { isRedisAway } from '../redis/away.ts'
-import { type AlertWrites, bothWrites, newOperation, stepJson, untilWritten } from '../redis/steps.ts'
-import type { Clock } from '../runtime/clock.ts'
+import { type AlertWrites, bothWrites, NO_ACCOUNT, stepJson, untilWritten } from '../redis/steps.ts'
 import type { Secret } from '../runtime/secret.ts'
 import type { TokenEndpoint } from '../tokens/endpoint/token-endpoint.ts'
 import { digestOf, forgetLatest, keepLatest, latestOf } from '../tokens/given-tokens.ts'
 import {
-  CROSSING,
-  forgetGrant,
   type Grant,
-  type GrantClaim,
   grantToStore,
+  type KeptGrant,
   keepGrant,
-  mayRedeem,
   newClaim,
   newGrantId,
-  noteOfGrant,
   OTHER_WORKER,
   type ParkDeps,
   planGrant,
 } from '../tokens/parked-grants.ts'
-import { planRefresh, type RefreshSettings, type TokenTimes } from '../tokens/plan-refresh.ts'
+import { planRefresh, type RefreshSettings } from '../tokens/plan-refresh.ts'
 import type { TokenAnnouncer } from '../tokens/refresh-account.ts'
 import { keepUnread } from '../tokens/unread-answers.ts'
 import { askIdentity, type Identity } from './identity.ts'
@@ -57,8 +52,7 @@ export interface CodeDeps extends ConnectDeps {
 
 export type ConnectOutcome =
   | { is: 'connected' | 'reconnected'; hubId: number; hubDomain: string; scopes: string[] }
-  /** `proof`: another grant of the account was stored meanwhile, and the provider does not name the one that counts. */
-  | { is: 'failed'; step: 'token' | 'metadata' | 'proof'; failure: ProviderFailure }
+  | { is: 'failed'; step: 'token' | 'metadata'; failure: ProviderFailure }
 
 /** `busy`: this very token is at work. */
 export type ConnectedByToken = ConnectOutcome | { is: 'busy' }
@@ -70,7 +64,7 @@ export type GrantOutcome =
    * already.
    */
   | { is: 'other-account'; hubId: number; hubDomain: string; wanted: number; isReconnected: boolean }
-  /** The grant is kept; whose it is, and whether it counts, is asked again by and by. */
+  /** The grant is kept; whose it is, is asked again by and by. */
   | { is: 'parked'; failure: ProviderFailure }
 
 export type CodeOutcome =
@@ -114,9 +108,9 @@ export async function connectWithCode(
  */
 export function finishInHand(deps: ConnectDeps, given: Omit<Grant, 'claim'>, owner?: TokenOwner): Promise<CodeOutcome> {
   return deps.pending.hold(given.id, async () => {
-    const grant = { ...given, claim: newClaim(deps.clock) }
     try {
-      await keepGrant(deps, grant)
+      const grant = await keepGrant(deps, { ...given, claim: newClaim(deps.clock) })
+      if (grant === undefined) return { is: 'parked', failure: OTHER_WORKER }
       const asked = owner === undefined ? await askIdentityPatiently(deps, grant) : { ok: true as const, value: owner }
       if (asked.ok) return await connectGrant(deps, grant, asked.value)
       await planGrant(deps, grant, deps.clock.now())
@@ -128,42 +122,17 @@ export function finishInHand(deps: ConnectDeps, given: Omit<Grant, 'claim'>, own
   })
 }
 
-/**
- * Stores the account of a grant whose code is spent. If it is open whether it counts, it is parked, or stays so. `isLate`: it was
- * parked, and others may have come since, whatever the clocks say.
- */
-export async function connectGrant(
-  deps: ConnectDeps,
-  grant: Grant,
-  whose: Whose,
-  isLate = false,
-): Promise<GrantOutcome> {
-  const { id, only } = grant
+/** Stores the account of a grant whose code is spent. The grant goes with the same step. */
+export async function connectGrant(deps: ConnectDeps, grant: KeptGrant, whose: Whose): Promise<GrantOutcome> {
+  const { only } = grant
   const { hubId } = whose
-  const order = await noteOfGrant(deps, id, { hubId })
-  let latest: GrantTokens = grant
   // The provider may take no older refresh token of an account from now on: the new one of an account kept here must not be lost.
   const onlyKept = only !== undefined && only !== hubId
-  const outcome = await storeAccount(deps, { id, grant, whose, onlyKept, isLate, order }, (proved) => {
-    latest = proved
-    return keepGrant(deps, { ...grant, ...proved })
-  })
-  if (outcome.is === 'failed' && outcome.step === 'proof') {
-    await noteOfGrant(deps, id, { hubId: CROSSING })
-    await planGrant(deps, grant, deps.clock.now())
-    return { is: 'parked', failure: outcome.failure }
-  }
-  if (outcome.is === 'uninstalled') {
-    // Tokens that it left at the provider are deleted: the uninstall knew of older ones only.
-    await noteOfGrant(deps, id, { isEnding: 1 })
-    await planGrant(deps, grant, deps.clock.now())
-    return dropped(deps, outcome, grant)
-  }
-  await forgetGrant(deps, { id, times: latest.times })
-  if (outcome.is !== 'failed' && !('scopes' in outcome)) return dropped(deps, outcome, grant)
+  const outcome = await storeAccount(deps, grant, whose, onlyKept)
+  if (!('scopes' in outcome)) return dropped(deps, outcome, grant)
   // A Redis that takes over may know neither the account nor the grant.
-  if (outcome.is !== 'failed') deps.pending.stored(grantToStore({ ...grant, ...latest }, hubId))
-  if (only === undefined || only === hubId || outcome.is === 'failed') return outcome
+  deps.pending.stored(grantToStore(grant, hubId))
+  if (!onlyKept) return outcome
   return { is: 'other-account', hubId, hubDomain: outcome.hubDomain, wanted: only, isReconnected: true }
 }
 
@@ -178,7 +147,7 @@ function dropped({ log }: ConnectDeps, { is, hubId, hubDomain }: NotConnected, {
   return { is: 'other-account', hubId, hubDomain, wanted, isReconnected: false }
 }
 
-/** Asked for after the grant, or since the account was stored with an older token of it. */
+/** Asked for after the grant. */
 const UNINSTALLED: ProviderFailure = {
   class: 'rejected',
   code: 'uninstalled',
@@ -186,9 +155,9 @@ const UNINSTALLED: ProviderFailure = {
   status: 0,
 }
 
-/** `strange`: it is not kept here. `uninstalling`, `uninstalled`: since the grant. */
+/** `strange`: it is not kept here. `uninstalled`: its uninstall deletes the refresh token, too. */
 interface NotConnected {
-  is: 'strange' | 'uninstalling' | 'uninstalled'
+  is: 'strange' | 'uninstalled'
   hubId: number
   hubDomain: string
 }
@@ -209,6 +178,7 @@ export async function connectWithRefreshToken(deps: ConnectDeps, given: Secret):
 }
 
 async function redeemGiven(deps: ConnectDeps, given: Secret): Promise<ConnectOutcome> {
+  const version = Number(await deps.store.takeIntent(deps.keys.own(NO_ACCOUNT)))
   const refreshToken = latestOf(deps.vault, deps.dataDir, given)
   const sentAt = deps.clock.now()
   const answer = await deps.provider.refresh(refreshToken)
@@ -217,22 +187,17 @@ async function redeemGiven(deps: ConnectDeps, given: Secret): Promise<ConnectOut
     return { is: 'failed', step: 'token', failure: answer.failure }
   }
   const latest = answer.value.refreshToken ?? refreshToken
-  const grant = grantOf(answer.value, latest, sentAt)
+  const grant = { id: newGrantId(), ...grantOf(answer.value, latest, sentAt), grantedAt: sentAt, only: undefined }
   try {
     keepLatest(deps, deps.dataDir, given, latest)
   } catch (error) {
-    const kept = grantToStore({ id: newGrantId(), ...grant, grantedAt: sentAt, only: undefined })
-    await deps.pending.park(kept, deps.clock.now()).catch(() => undefined)
+    await deps.pending.park(grantToStore(grant), deps.clock.now()).catch(() => undefined)
     throw error
   }
   const asked = await askIdentityPatiently(deps, grant)
   if (!asked.ok) return { is: 'failed', step: 'metadata', failure: asked.failure }
-  const connecting = storeAccount(
-    deps,
-    { id: newOperation(), grant, whose: asked.value, onlyKept: false, isLate: false, order: '' },
-    async ({ refreshToken }) => keepLatest(deps, deps.dataDir, given, refreshToken),
-  )
-  return connecting as Promise<ConnectOutcome> // Any account will do.
+  const outcome = await storeAccount(deps, { ...grant, version }, asked.value, false)
+  return 'scopes' in outcome ? outcome : { is: 'failed', step: 'token', failure: UNINSTALLED }
 }
 
 /** An answer with tokens that could not be read is sealed: a version that can read it goes on with the install. */
@@ -249,18 +214,13 @@ export function keepUnreadGrant(
 
 type GrantTokens = Pick<Grant, 'accessToken' | 'refreshToken' | 'previous' | 'times'>
 
-/**
- * An answer's life counts from when the request was sent. `before`: of the same grant, and older by its times as well, whatever
- * was done to the clock.
- */
+/** An answer's life counts from when the request was sent. */
 export function grantOf(
   { accessToken, lifetimeMs }: TokenAnswer,
   refreshToken: Secret,
   sentAt: number,
-  before?: TokenTimes,
-): GrantTokens {
-  const obtainedAt = before === undefined ? sentAt : Math.max(sentAt, before.obtainedAt + 1)
-  return { accessToken, refreshToken, times: { obtainedAt, expiresAt: sentAt + lifetimeMs } }
+): Pick<GrantTokens, 'accessToken' | 'refreshToken' | 'times'> {
+  return { accessToken, refreshToken, times: { obtainedAt: sentAt, expiresAt: sentAt + lifetimeMs } }
 }
 
 /** Some answers name the owner alone: the first poll asks for the rest, and until then it is as it is known. */
@@ -272,38 +232,20 @@ function fieldsOf(whose: Whose): Record<string, string> {
   return { hubDomain, hublet, user, tokenDriftMs: String(driftMs ?? '') }
 }
 
-interface Connecting {
-  /** The grant's: tokens of it that were stored are not stored again, whatever the clocks of those who store them say. */
-  id: string
-  /** Without a claim: no other worker knows it. */
-  grant: GrantTokens & { claim?: GrantClaim }
-  whose: Whose
-  /** No account that is not kept here. */
-  onlyKept: boolean
-  /** With a known account the provider must take its refresh token. */
-  isLate: boolean
-  /** Place in the order of grants and uninstalls; '' = it has none. */
-  order: string
-}
+type NewTokens = GrantTokens & { id: string; version: number }
 
-/** Moments of two daemons that are so close are in no certain order. */
-const CLOSE_MS = 1_000
-
-/** `keep` gets the proof in question, and its outcome, before anything else can fail. */
+/** `onlyKept`: no account that is not kept here. */
 async function storeAccount(
   deps: ConnectDeps,
-  { id, grant, whose, onlyKept, isLate, order }: Connecting,
-  keep: (latest: GrantTokens) => Promise<void>,
-): Promise<ConnectOutcome | NotConnected> {
+  { id, version, previous, ...grant }: NewTokens,
+  whose: Whose,
+  onlyKept: boolean,
+): Promise<Extract<ConnectOutcome, { scopes: string[] }> | NotConnected> {
   const { hubId, scopes } = whose
   const fields = fieldsOf(whose)
-  let { accessToken, refreshToken, times } = { ...grant, ...whose }
-  let [provedAfter, previous] = [
-    '',
-    grant.previous === undefined ? '' : deps.vault.seal(grant.previous, hubId, 'refresh'),
-  ]
-  return untilWritten<ConnectOutcome | NotConnected>(`account ${hubId}`, async () => {
-    const { pollAlert, hubDomain: known, generation, ...before } = await openAlerts(deps, hubId)
+  const { accessToken, refreshToken, times } = { ...grant, ...whose }
+  return untilWritten(`account ${hubId}`, async () => {
+    const { pollAlert, hubDomain: known, ...before } = await openAlerts(deps, hubId)
     const hubDomain = fields.hubDomain ?? known
     const account = { hubId, hubDomain, now: deps.clock.now() }
     const alerts = bothWrites(
@@ -322,78 +264,18 @@ async function storeAccount(
       planRefresh(hubId, times, deps.settings).dueAt,
       stepJson(fields),
       stepJson(alerts),
+      version,
       id,
-      isLate ? Number.MAX_SAFE_INTEGER : CLOSE_MS,
-      provedAfter,
-      previous,
+      previous === undefined ? '' : deps.vault.seal(previous, hubId, 'refresh'),
       onlyKept ? 'kept' : '',
-      order,
     )
     if (is === 'stale') return 'stale'
-    if (is === 'strange' || is === 'uninstalling' || is === 'uninstalled') return { is, hubId, hubDomain }
-    if (is === 'crossing') {
-      await keep({ accessToken, refreshToken, times })
-      const proof = await proveAlive(deps, { ...grant, refreshToken, times })
-      if ('is' in proof) return superseded(deps, proof, { hubId, hubDomain, scopes })
-      if (proof.refreshToken.reveal() !== refreshToken.reveal()) {
-        await keep(proof)
-        // The one before stays until the new one has worked once.
-        previous = deps.vault.seal(refreshToken, hubId, 'refresh')
-      }
-      ;({ accessToken, refreshToken, times } = proof)
-      provedAfter = generation
-      return 'stale'
-    }
+    if (is === 'strange' || is === 'uninstalled') return { is, hubId, hubDomain }
+    if (is === 'known') return { is: 'reconnected', hubId, hubDomain, scopes }
     await deps.store.set(deps.keys.delivery.lastConnectAt, deps.clock.now())
     deps.log.info({ code: 'account.connected', hubId, hubDomain, again: is === 'reconnected' }, 'account connected')
     return { is, hubId, hubDomain, scopes }
   })
-}
-
-/** Another grant of the account counts, or it is not known which does. */
-async function superseded(
-  deps: ConnectDeps,
-  { is, failure }: Unproved,
-  account: { hubId: number; hubDomain: string; scopes: string[] },
-): Promise<ConnectOutcome> {
-  if (is === 'unknown') return { is: 'failed', step: 'proof', failure }
-  const { hubId } = account
-  const facts = { code: 'grant.superseded', hubId, reason: failure.code } as const
-  deps.log.warn(facts, `a grant is dropped, the provider has another one for it: ${failure.message}`)
-  if (!(await works(deps, hubId))) return { is: 'failed', step: 'token', failure }
-  return { is: 'reconnected', ...account }
-}
-
-interface Unproved {
-  is: 'over' | 'unknown'
-  failure: ProviderFailure
-}
-
-/**
- * Another grant was stored since this one was given, and either may be the newer one: the provider takes no refresh token of
- * the older one. A refusal counts when it comes twice.
- */
-async function proveAlive(
-  deps: ConnectDeps,
-  { refreshToken, times, claim }: Connecting['grant'],
-): Promise<GrantTokens | Unproved> {
-  const { provider, clock } = deps
-  let [refusals, sentAt] = [0, 0]
-  const result = await askPatiently(
-    clock,
-    async () => {
-      if (claim && !mayRedeem(clock, claim)) return { ok: false, failure: OTHER_WORKER }
-      sentAt = clock.now()
-      const result = await provider.refresh(refreshToken)
-      if (!result.ok && result.failure.class === 'rejected') refusals++
-      return result
-    },
-    (failure) =>
-      failure !== OTHER_WORKER && ((failure.class === 'transient' && failure.unread === undefined) || refusals === 1),
-  )
-  if (!result.ok) keepUnreadGrant(deps, result.failure, newGrantId(), undefined)
-  if (result.ok) return grantOf(result.value, result.value.refreshToken ?? refreshToken, sentAt, times)
-  return { is: refusals > 1 ? 'over' : 'unknown', failure: result.failure }
 }
 
 function stateOf({ store, keys }: ConnectDeps, hubId: number): Promise<string | null> {
@@ -406,40 +288,27 @@ export async function works(deps: ConnectDeps, hubId: number): Promise<boolean> 
   return state === 'active' || state === 'failing' || state === 'parked'
 }
 
-function askIdentityPatiently(deps: ConnectDeps, grant: GrantTokens): Promise<ProviderResult<Identity>> {
-  return askPatiently(
-    deps.clock,
-    () => askIdentity(deps, grant),
-    (failure) => failure.class === 'transient',
-  )
-}
-
 /** Tried a few times: a customer at the page need not see a hiccup. */
-async function askPatiently<T>(
-  clock: Clock,
-  ask: () => Promise<ProviderResult<T>>,
-  isHiccup: (failure: ProviderFailure) => boolean,
-): Promise<ProviderResult<T>> {
-  let result = await ask()
+async function askIdentityPatiently(deps: ConnectDeps, grant: GrantTokens): Promise<ProviderResult<Identity>> {
+  let result = await askIdentity(deps, grant)
   for (const pause of [500, 1_500, 3_000]) {
-    if (result.ok || !isHiccup(result.failure)) break
-    await clock.wait(Math.min(result.failure.retryAfterMs ?? pause, 5_000))
-    result = await ask()
+    if (result.ok || result.failure.class !== 'transient') break
+    await deps.clock.wait(Math.min(result.failure.retryAfterMs ?? pause, 5_000))
+    result = await askIdentity(deps, grant)
   }
   return result
 }
 
 async function openAlerts(deps: ConnectDeps, hubId: number) {
   const { alerts, account } = deps.keys.account(hubId)
-  const [[tokenAlert, pollAlert], [refreshedAt, hubDomain, generation]] = await Promise.all([
+  const [[tokenAlert, pollAlert], [refreshedAt, hubDomain]] = await Promise.all([
     deps.store.hmget(alerts, 'token', 'poll'),
-    deps.store.hmget(account, 'refreshedAt', 'hubDomain', 'generation'),
+    deps.store.hmget(account, 'refreshedAt', 'hubDomain'),
   ])
   return {
     tokenAlert: tokenAlert ?? '',
     pollAlert: pollAlert ?? '',
     refreshedAt: Number(refreshedAt ?? 0),
     hubDomain: hubDomain ?? '',
-    generation: generation ?? 'none',
   }
 }

@@ -65,7 +65,7 @@ export async function identifyAccount(
     deps.keys.own(hubId),
     hubId,
     now,
-    account.generation,
+    account.version,
     scopes.join(' '),
     stepJson({ hubDomain, ...defined({ user, hublet }), tokenDriftMs: String(driftMs ?? '') }),
     times.expiresAt,
@@ -90,7 +90,7 @@ type Unidentified = NonNullable<Awaited<ReturnType<typeof unidentified>>>
 async function refuse(
   deps: IdentifyDeps,
   hubId: number,
-  { generation, hubDomain, alertStates }: Unidentified,
+  { version, hubDomain, alertStates }: Unidentified,
   owner: number,
 ): Promise<Identified> {
   const now = deps.clock.now()
@@ -100,7 +100,7 @@ async function refuse(
   const refused = await deps.store.refuseForeignToken(
     deps.keys.own(hubId),
     hubId,
-    generation,
+    version,
     owner,
     stepJson({ ...fields, rejectedAt: '', retryAt: '', parkedUntil: '' }),
     stepJson(deps.announce.foreign(announced, owner)),

@@ -1,4 +1,4 @@
-import { newOperation, stepJson } from '../redis/steps.ts'
+import { NO_ACCOUNT, stepJson } from '../redis/steps.ts'
 import { defined } from '../runtime/defined.ts'
 import type { Secret } from '../runtime/secret.ts'
 import { openToken, type Vault } from '../tokens/vault.ts'
@@ -47,7 +47,7 @@ export async function importRows(
   options: ImportOptions,
 ): Promise<ImportSummary> {
   const summary: ImportSummary = { imported: 0, kept: 0, keptUninstalled: 0, replaced: 0, bad: 0, stopped: false }
-  let order: string | undefined
+  let version: string | undefined
   const firstLines = new Map<number, number>()
   let batch: Promise<'imported' | 'kept' | 'uninstalled' | 'replaced'>[] = []
   const finishBatch = async () => {
@@ -64,8 +64,8 @@ export async function importRows(
         summary.bad++
         options.onBad({ line: read.line, problem: checked.problem })
       } else {
-        order ??= await deps.store.takeOrder(deps.keys.grants.order)
-        const step = importOne(deps, checked, { order, ...options })
+        version ??= await deps.store.takeIntent(deps.keys.own(NO_ACCOUNT))
+        const step = importOne(deps, checked, { version, ...options })
         step.catch(() => undefined) // It may fail while the next line is waited for: its batch finds out.
         batch.push(step)
       }
@@ -104,7 +104,7 @@ interface Accepted {
 function importOne(
   { store, keys, vault, clock }: Importing,
   { row, token }: Accepted,
-  { replace, order }: { replace: boolean; order: string },
+  { replace, version }: { replace: boolean; version: string },
 ) {
   const { hubId, hubDomain, user, contact, connectedAt } = row
   const now = clock.now()
@@ -117,7 +117,6 @@ function importOne(
     replace ? 'replace' : '',
     // A file without contacts takes none away.
     stepJson({ ...fields, ...defined({ contact }) }),
-    newOperation(),
-    order,
+    version,
   )
 }

@@ -2,7 +2,7 @@ import type { ProviderClient } from '../provider/client.ts'
 import type { ProviderFailure } from '../provider/failure.ts'
 import type { Store } from '../redis/connect.ts'
 import { type AccountState, asideOf, type DueKind, type Keys } from '../redis/keys.ts'
-import { type AlertWrites, NO_ALERT_WRITES, newOperation, stepJson, untilWritten } from '../redis/steps.ts'
+import { type AlertWrites, NO_ACCOUNT, NO_ALERT_WRITES, newOperation, stepJson, untilWritten } from '../redis/steps.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/logger.ts'
 import { isElsewhere, type RefreshFailure } from '../tokens/after-failure.ts'
@@ -71,6 +71,7 @@ export function uninstallAfterRefusal(
   return { by: 'evidence', reason: `refresh token refused since ${day}`, refusedSince: rejectedAt }
 }
 
+/** `refuted`: it is connected since. */
 export type BegunUninstall = 'begun' | 'already' | 'unknown' | 'refuted'
 
 /** The tombstone: at once nothing works for this account any more. The rest is the job's. */
@@ -80,16 +81,10 @@ export async function beginUninstall(
   { by, reason, refusedSince }: UninstallRequest,
 ): Promise<BegunUninstall> {
   const { account, alerts } = deps.keys.account(hubId)
-  const operation = newOperation()
   // A refused token says nothing about a grant that waits for its account.
-  const order = refusedSince === undefined ? await deps.store.takeOrder(deps.keys.grants.order) : ''
+  const version = refusedSince === undefined ? await deps.store.takeIntent(deps.keys.own(NO_ACCOUNT)) : ''
   return untilWritten(`the uninstall of account ${hubId}`, async () => {
-    const [[state, hubDomain], states] = await Promise.all([
-      deps.store.hmget(account, 'state', 'hubDomain'),
-      deps.store.hgetall(alerts),
-    ])
-    // There is nothing that could note this operation: its step, sent again, would take away what was connected meanwhile.
-    if (state === null) return 'unknown'
+    const [hubDomain, states] = await Promise.all([deps.store.hget(account, 'hubDomain'), deps.store.hgetall(alerts)])
     const now = deps.clock.now()
     const begun = await deps.store.beginUninstall(
       deps.keys.own(hubId),
@@ -100,8 +95,7 @@ export async function beginUninstall(
       stepJson(deps.closeAlerts({ hubId, hubDomain: hubDomain ?? '' }, states, now)),
       by,
       refusedSince ?? '',
-      operation,
-      order,
+      version,
     )
     if (begun === 'begun') deps.log.info({ code: 'uninstall.begun', hubId, by, reason }, 'uninstall begun')
     return begun
@@ -168,7 +162,7 @@ async function deleteAndFinish(deps: UninstallDeps, attempt: Attempt): Promise<U
     if (!opened.ok) return recordFailure(deps, attempt, opened.failure)
     const deleted = await deps.provider.deleteRefreshToken(opened.value)
     if (!deleted.ok) return recordFailure(deps, attempt, deleted.failure)
-    ending = deleted.value
+    if (deleted.value === 'deleted') ending = deleted.value
   }
   const now = deps.clock.now()
   const finished = await deps.store.finishUninstall(

@@ -19,8 +19,8 @@ import type { Services } from './services.ts'
 export interface AccountJobs {
   /** Resolves with why the account could not be read, or not all of it; undefined = it was. Never rejects. */
   poll(hubId: number): Promise<string | undefined>
-  /** Refreshes the tokens of this generation, due or not, also where that waits for an operator. */
-  refresh(hubId: number, generation: number): Promise<RefreshOutcome>
+  /** Refreshes the tokens of this version, due or not, also where that waits for an operator. */
+  refresh(hubId: number, version: number): Promise<RefreshOutcome>
 }
 
 /** Parts of operations beside the services in force. */
@@ -62,7 +62,7 @@ export function accountJobs(current: () => Services, stop: AbortSignal): Account
   const places = new InFlight(POLLS)
   return {
     poll: (hubId) => places.run('normal', () => poll(hubId)),
-    refresh: (hubId, generation) => refreshOne(current(), hubId, String(generation), 'decided'),
+    refresh: (hubId, version) => refreshOne(current(), hubId, String(version), 'decided'),
   }
 }
 
@@ -72,7 +72,7 @@ export function createAccessTokens(current: () => Services, pages: Store): Acces
   return new AccessTokens({
     tokens: new TokenStore(pages, keys),
     vault,
-    refresh: (hubId, generation) => refreshOne(current(), hubId, generation),
+    refresh: (hubId, version) => refreshOne(current(), hubId, version),
     identify: async (hubId) => ((await identifyOne(current(), hubId))?.is === 'later' ? 'later' : 'asked'),
     clock,
   })
@@ -140,10 +140,10 @@ async function refreshUnlessPlanned(
 ): Promise<RefreshedNow> {
   const before = await registry.get(hubId)
   if (before === undefined) return { is: 'unknown' }
-  const outcome = await jobs.refresh(hubId, before.token.generation)
+  const outcome = await jobs.refresh(hubId, before.token.version)
   const account = await registry.get(hubId)
   if (account === undefined) return { is: 'unknown' }
-  const isNew = account.token.generation !== before.token.generation
+  const isNew = account.token.version !== before.token.version
   return isNew ? { is: 'refreshed', account } : judged(outcome, account)
 }
 

@@ -34,7 +34,7 @@ export interface Begun {
   /** States of the account's alerts as stored, by series; none are read of an account whose watch says that it has none. */
   alertStates: Record<string, string>
   /** Fields of its record; not read for an account that was polled just before. */
-  record: { state: AccountState; generation: string; metadataDue: boolean } | undefined
+  record: { state: AccountState; version: string; metadataDue: boolean } | undefined
 }
 
 /** The last numbers of an account, unpacked once they are asked for: a poll that finds nothing changed needs none. */
@@ -187,14 +187,14 @@ export class PollStore {
     const own = this.#keys.account(hubId)
     begun.alertStates = await this.#store.hgetall(own.alerts)
     if (isKnown) return begun
-    const [[state, generation, metadataDue, hubDomain]] = await Promise.all([
-      this.#store.hmget(own.account, 'state', 'generation', 'metadataDue', 'hubDomain'),
+    const [[state, version, metadataDue, hubDomain]] = await Promise.all([
+      this.#store.hmget(own.account, 'state', 'version', 'metadataDue', 'hubDomain'),
       // A key of another type would pass for a missing one.
       kept === undefined && this.#store.strlen(own.watch),
     ])
     if (state == null || NOT_POLLED.has(state)) return 'gone'
     begun.hubDomain = hubDomain ?? ''
-    begun.record = { state: state as AccountState, generation: generation ?? '', metadataDue: metadataDue === '1' }
+    begun.record = { state: state as AccountState, version: version ?? '', metadataDue: metadataDue === '1' }
     return begun
   }
 
@@ -231,10 +231,10 @@ export class PollStore {
     return committed ?? 'lost'
   }
 
-  /** State and generation of an account; undefined: it is not known. */
-  async record(hubId: number): Promise<{ state: string; generation: string } | undefined> {
-    const [state, generation] = await this.#store.hmget(this.#keys.account(hubId).account, 'state', 'generation')
-    return state == null ? undefined : { state, generation: generation ?? '' }
+  /** State and version of an account; undefined: it is not known. */
+  async record(hubId: number): Promise<{ state: string; version: string } | undefined> {
+    const [state, version] = await this.#store.hmget(this.#keys.account(hubId).account, 'state', 'version')
+    return state == null ? undefined : { state, version: version ?? '' }
   }
 
   /**

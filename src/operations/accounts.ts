@@ -367,7 +367,8 @@ export const uninstallAccount = operation({
   run: async (deps, { input: { hubId, reason, wait }, who, onlooker, stop }): Promise<UninstallShape> => {
     const begun = await deps.actions.uninstall(hubId, reason || 'no reason given', who)
     if (begun === 'unknown') throw noAccount(hubId)
-    if (wait) return departed(hubId, await awaitDeparture(deps, hubId, stop, onlooker?.progress))
+    // A refuted one is connected again, which is said likewise.
+    if (wait || begun === 'refuted') return departed(hubId, await awaitDeparture(deps, hubId, stop, onlooker?.progress))
     if (begun === 'begun') return { hubId, state: 'uninstalling', outcome: 'begun' }
     return { hubId, state: (await deps.registry.get(hubId))?.state ?? 'uninstalled', outcome: 'already' }
   },

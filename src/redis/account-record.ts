@@ -9,31 +9,22 @@ type Form = (text: string) => boolean
 
 /** No number of a record is larger than a moment. */
 const NUMBER: Form = (text) => /^-?\d{1,16}(\.\d+)?$/.test(text) && Math.abs(Number(text)) <= LAST_MOMENT
-const moments = [
-  'connectedAt',
-  'firstConnectedAt',
-  'grantedAt',
-  'obtainedAt',
-  'expiresAt',
-  'refreshedAt',
-  'retryAt',
-] as const
+const moments = ['connectedAt', 'firstConnectedAt', 'obtainedAt', 'expiresAt', 'refreshedAt', 'retryAt'] as const
 const ofRefreshes = ['failures', 'failureAt', 'failingSince', 'rejectedAt', 'parkedUntil', 'interruptedAt'] as const
 const ofUninstalls = [
   'uninstallAskedAt',
-  'uninstallOrder',
   'uninstallAttempts',
   'uninstallFailureAt',
   'uninstalledAt',
   'purgeAt',
 ] as const
-const others = ['order', 'tokenOf', 'tokenDriftMs', 'tokenServedAt'] as const
+const others = ['tokenOf', 'tokenDriftMs', 'tokenServedAt'] as const
 const numbers = [...moments, ...ofRefreshes, ...ofUninstalls, ...others]
 
 /** Fields of an account's record that are no text. */
 const FORMS: Readonly<Record<string, Form>> = {
   ...Object.fromEntries(numbers.map((name) => [name, NUMBER])),
-  generation: (text) => /^\d{1,16}$/.test(text) && NUMBER(text),
+  version: (text) => /^\d{1,16}$/.test(text) && NUMBER(text),
   state: (text) => (ACCOUNT_STATES as readonly string[]).includes(text),
   refreshing: (text) => /^\S+ \d{1,15} \d{1,15}$/.test(text),
   contact: isMailbox,

@@ -3,7 +3,7 @@ import type { Argument } from './scripts.ts'
 
 /** The steps on one account that are asked for many times at once. They travel together; see `Gathering`. */
 export interface AccountSteps {
-  beginRefresh(account: string, args: string): Promise<Buffer | [lines: Buffer, refresh: Buffer, previous?: Buffer]>
+  beginRefresh(account: string, args: string): Promise<Buffer | [lines: Buffer, refresh: Buffer, ...previous: Buffer[]]>
   storeTokens(
     account: string,
     ...args: [line: string, access: Argument, refresh: Argument, writes: string]

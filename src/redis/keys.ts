@@ -96,9 +96,9 @@ function grantKeys(tag: string) {
   return {
     /** zset: grant -> when it is tried next, ms */
     due: `${tag}:due:grant`,
-    /** string: the last place that was taken for a grant that was kept, an uninstall that was asked for, or an import; see `nextOrder` */
-    order: `${tag}:order`,
-    /** hash: the encrypted tokens, their times, and how far it came */
+    /** string: the last intent that was given to a grant that was kept, an import, or an uninstall that was asked for; see `nextIntent` */
+    intents: `${tag}:intents`,
+    /** hash: the encrypted tokens, their times and version */
     grant: (id: string) => `${tag}:grant:${id}`,
   }
 }
@@ -174,12 +174,7 @@ function fleetKeys(tag: string) {
     >,
     /** set: hubIds with an alert open or pending */
     alerting: `${tag}:alerting`,
-    /** string: the highest generation of tokens that was forgotten with its account */
-    forgotten: `${tag}:forgotten`,
-    /**
-     * Prefix of the keys that outlive forgotten accounts. hash, expires: operations and uninstallOrder, by which their
-     * grants are known
-     */
+    /** Prefix of the keys that outlive forgotten accounts. string, expires: the account's version */
     leftPrefix: `${tag}:left:`,
     /** Prefix of the keys of accounts' hashes. */
     accountPrefix: `${tag}:account:`,
@@ -206,11 +201,11 @@ export const asideOf = (key: string): string => `${key}:unreadable`
 
 function accountKeys(tag: string, hubId: number) {
   return {
-    /** hash: state, generation, times and last outcomes, all short */
+    /** hash: state, version, times and last outcomes, all short */
     account: `${tag}:account:${hubId}`,
     /** hash: the encrypted refresh tokens and the granted scopes */
     tokens: `${tag}:tokens:${hubId}`,
-    /** string: `generation obtainedAt expiresAt domain`, a line's end, the encrypted access token */
+    /** string: `version obtainedAt expiresAt domain`, a line's end, the encrypted access token */
     access: `${tag}:access:${hubId}`,
     /** string: what polls know of it, with the numbers of the last reports, see `packed-watch.ts` */
     watch: `${tag}:watch:${hubId}`,

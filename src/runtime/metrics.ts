@@ -8,7 +8,7 @@ const SERVED = [0.005, 0.025, 0.1, 0.3, 1, 2.5, 10]
 const DELAY = [1, 5, 15, 60, 300, 900, 3_600, 21_600, 86_400]
 
 const REFRESH_OUTCOMES = ['refreshed', 'fresh', 'held', 'gone', 'lost', 'waiting', 'failed']
-const GRANT_OUTCOMES = ['connected', 'later', 'deleted', 'gone']
+const GRANT_OUTCOMES = ['connected', 'later', 'given-up', 'gone']
 const INSTALL_RESULTS = [
   ...(['connected', 'reconnected', 'refused', 'bad-state', 'no-code', 'waits', 'not-taken'] as const),
   ...(['rejected', 'failed', 'parked', 'unstored', 'other-account'] as const),

@@ -13,7 +13,7 @@ export function hasTimeForACall({ obtainedAt, expiresAt }: TokenTimes, now: numb
 
 export type Judgement =
   | { is: 'good'; token: StoredToken & { accessToken: Buffer } }
-  | { is: 'refresh'; generation: string }
+  | { is: 'refresh'; version: string }
   /** There is a token of unknown owner: a line of the imported file may hold another account's. */
   | { is: 'unidentified' }
   | NoToken
@@ -34,7 +34,7 @@ export function judgeToken(token: StoredToken | undefined, now: number): Judgeme
   if (hasToken(token) && (waits ? token.expiresAt > now : hasTimeForACall(token, now))) return serving(token)
   if (token.state === 'reauthorize') return { is: 'reauthorize' }
   if (waits) return { is: 'later', at: Math.min(token.retryAt ?? now, now + LONGEST_PAUSE_MS) }
-  return { is: 'refresh', generation: token.generation }
+  return { is: 'refresh', version: token.version }
 }
 
 /** For as long as nothing better is known. */
@@ -64,8 +64,8 @@ function hasToken(token: StoredToken): token is StoredToken & { accessToken: Buf
 export interface AccessTokenDeps {
   tokens: Pick<TokenStore, 'read' | 'noteServed'>
   vault: Vault
-  /** Refreshes the account if its tokens are still of this generation. */
-  refresh: (hubId: number, generation: string) => Promise<RefreshOutcome>
+  /** Refreshes the account if its tokens are still of this version. */
+  refresh: (hubId: number, version: string) => Promise<RefreshOutcome>
   /**
    * Asks the provider for the token's account, unless it is known by now; `later`: the provider can't be asked at the moment.
    */
@@ -103,16 +103,16 @@ export class AccessTokens {
         return { is: 'unidentified', at: clock.now() + ASK_AGAIN_MS }
       }
       if (judged.is !== 'good') return judged
-      const { generation, accessToken, expiresAt, scopes, retryAt } = judged.token
+      const { version, accessToken, expiresAt, scopes, retryAt } = judged.token
       const opened = openToken(vault, accessToken, hubId, 'access')
       if (!opened.ok) {
         // One that can be opened may come of a refresh, unless that has just failed.
         const askAt = Math.max(retryAt ?? 0, clock.now() + ASK_AGAIN_MS)
         if (retryAt !== null || attempt > 1) return { is: 'unopened', at: askAt, why: opened.failure.message }
-        await this.#refreshed(hubId, generation)
+        await this.#refreshed(hubId, version)
         continue
       }
-      const noted = await tokens.noteServed(hubId, generation, clock.now(), to)
+      const noted = await tokens.noteServed(hubId, version, clock.now(), to)
       if (noted === 'noted') return { is: 'served', token: opened.value, expiresAt, scopes }
     }
     return { is: 'later', at: clock.now() + ASK_AGAIN_MS }
@@ -132,7 +132,7 @@ export class AccessTokens {
     const judged = judgeToken(await tokens.read(hubId), clock.now())
     if (judged.is !== 'refresh') return judged
     let failed: unknown
-    const outcome = await this.#refreshed(hubId, judged.generation).catch((error: unknown) => {
+    const outcome = await this.#refreshed(hubId, judged.version).catch((error: unknown) => {
       failed = error
       return undefined
     })
@@ -141,8 +141,8 @@ export class AccessTokens {
     return after
   }
 
-  #refreshed(hubId: number, generation: string): Promise<RefreshOutcome | undefined> {
-    return this.#shared(this.#underWay, hubId, () => this.#refreshOrAwait(hubId, generation))
+  #refreshed(hubId: number, version: string): Promise<RefreshOutcome | undefined> {
+    return this.#shared(this.#underWay, hubId, () => this.#refreshOrAwait(hubId, version))
   }
 
   async #identified(hubId: number): Promise<'asked' | 'later' | undefined> {
@@ -164,12 +164,12 @@ export class AccessTokens {
   }
 
   /** Refreshes, or waits for the worker with the lease; refreshes after all if that worker stored nothing. */
-  async #refreshOrAwait(hubId: number, generation: string): Promise<RefreshOutcome> {
+  async #refreshOrAwait(hubId: number, version: string): Promise<RefreshOutcome> {
     const { tokens, refresh, clock } = this.#deps
     const until = clock.now() + LONGEST_WAIT_MS
     let outcome: RefreshOutcome = { is: 'held' }
     while (!this.#stopping.signal.aborted) {
-      outcome = await refresh(hubId, generation)
+      outcome = await refresh(hubId, version)
       if (outcome.is !== 'held') return outcome
       for (let isHeld = true; isHeld; ) {
         if (clock.now() >= until || this.#stopping.signal.aborted) return outcome

@@ -12,7 +12,7 @@ export interface LeaseStore {
 /**
  * The right to refresh one account, held by one worker at a time. It is short, so that a dead worker's ends while there
  * is still time to refresh, and renewed while a slow answer is waited for. Losing it is no disaster: every write is
- * checked against the generation of the tokens.
+ * checked against the version of the tokens.
  */
 export class Lease implements OneUnderWay<Lease> {
   before: Lease | undefined

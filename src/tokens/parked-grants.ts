@@ -21,8 +21,13 @@ export interface Grant {
   only: number | undefined
   /** The refresh token before, which may be alive until its successor has worked. */
   previous?: Secret | undefined
+  /** The version of its account that it makes; undefined until it is kept. */
+  version?: number | undefined
   claim: GrantClaim
 }
+
+/** One that Redis has. */
+export type KeptGrant = Grant & { version: number }
 
 /** The right to redeem the tokens of a grant. A worker that hangs loses it: a sweep claims the grant for another one. */
 export interface GrantClaim {
@@ -32,21 +37,6 @@ export interface GrantClaim {
   at: number
 }
 
-export interface ParkedGrant extends Grant {
-  /** The account that may have been stored with it, while the grant is not yet taken out. */
-  hubId: number | undefined
-  /** Another grant of its account was stored in between: the provider must name the one that counts. */
-  isCrossing: boolean
-  /** The tokens are newer than those of its code, which its account may have been stored with. */
-  isRenewed: boolean
-  /** The deletion was begun: no account may be connected with it any more. */
-  isEnding: boolean
-  /** Place in the order of grants and uninstalls. */
-  order: number
-  /** Attempts to delete it that failed. */
-  undeleted: number
-}
-
 export interface ParkDeps extends TokenDeps {
   store: Store
   keys: Keys
@@ -54,8 +44,6 @@ export interface ParkDeps extends TokenDeps {
 
 type InRedis = Pick<ParkDeps, 'store' | 'keys'>
 
-/** Value of `hubId` where the account was stored with another grant. */
-export const CROSSING = ''
 /** A call that is sent with less left of the claim might outlast it. */
 const LONGEST_CALL_MS = 15_000
 /** Takes the place of an answer where the claim has ended. */
@@ -83,26 +71,27 @@ export function mayRedeem(clock: Clock, { at }: GrantClaim): boolean {
 }
 
 /**
- * Stores a grant, sealed, or other tokens of a stored one; no sweep tries it for a while. Throws where Redis does not take it:
- * the process keeps it in memory then, and tries again for as long as it lives.
+ * Stores a grant, sealed, or other tokens of a stored one; no sweep tries it for a while. Undefined: another worker has it. Throws
+ * where Redis does not take it: the process keeps it in memory then, and tries again for as long as it lives.
  */
-export async function keepGrant(deps: ParkDeps, grant: Grant): Promise<void> {
+export async function keepGrant(deps: ParkDeps, grant: Grant): Promise<KeptGrant | undefined> {
   const next = newClaim(deps.clock)
-  await deps.pending.park(grantToStore(grant), next.until)
+  const version = await deps.pending.park(grantToStore(grant), next.until)
   // One that had ended before may be another worker's by now.
   if (deps.clock.steady() - grant.claim.at < GRANT_CLAIM_MS) Object.assign(grant.claim, next)
+  return version === undefined ? undefined : { ...grant, version }
 }
 
 export function grantToStore(grant: Omit<Grant, 'claim'>, account?: number): GrantToStore {
-  const { id, accessToken: access, refreshToken: refresh, times, grantedAt, only } = grant
-  return { hubId: NO_ACCOUNT, id, access, refresh, times, grantedAt, only, account }
+  const { id, accessToken: access, refreshToken: refresh, times, grantedAt, only, version } = grant
+  return { hubId: NO_ACCOUNT, id, access, refresh, times, grantedAt, only, version, account }
 }
 
 /** Undefined: another worker was faster. Throws VaultError where no key opens it. */
 export async function readGrant(
   { store, keys, vault }: Pick<ParkDeps, 'store' | 'keys' | 'vault'>,
   id: string,
-): Promise<Omit<ParkedGrant, 'claim'> | undefined> {
+): Promise<Omit<KeptGrant, 'claim'> | undefined> {
   const { access, refresh, previous, ...stored } = await store.hgetallBuffer(keys.grants.grant(id))
   if (access === undefined || refresh === undefined) return undefined
   const number = (field: string) => Number(stored[field]?.toString())
@@ -115,27 +104,8 @@ export async function readGrant(
     times: { obtainedAt, expiresAt: number('expiresAt') },
     grantedAt,
     only: number('only') || undefined,
-    hubId: number('hubId') || undefined,
-    isCrossing: stored.hubId?.toString() === CROSSING,
-    isRenewed: obtainedAt > grantedAt,
-    isEnding: stored.isEnding?.toString() === '1',
-    order: number('order'),
-    undeleted: number('undeleted') || 0,
+    version: number('version'),
   }
-}
-
-/**
- * Written before the step itself: a worker that finds the grant afterwards knows that the step may be done. Returns the grant's
- * place in the order of grants and uninstalls; '' = it has none.
- */
-export async function noteOfGrant(
-  deps: ParkDeps,
-  id: string,
-  note: { hubId: number | typeof CROSSING } | { isEnding: 1 } | { undeleted: number },
-): Promise<string> {
-  const order = await deps.store.noteOfGrant(deps.keys.grants.grant(id), ...Object.entries(note).flat())
-  if ('hubId' in note) deps.pending.noteGrant(id, note.hubId)
-  return order
 }
 
 /** Ids of those that are due, and the claim on each. */
@@ -150,7 +120,6 @@ export async function planGrant({ store, keys }: InRedis, { id, claim }: Pick<Gr
   await store.planGrant(keys.grants.due, id, claim.until, at)
 }
 
-/** Unless another worker was given newer tokens of it. */
-export async function forgetGrant({ store, keys }: InRedis, { id, times }: Pick<Grant, 'id' | 'times'>): Promise<void> {
-  await store.forgetGrant(keys.grants.grant(id), keys.grants.due, id, times.obtainedAt)
+export async function forgetGrant({ store, keys }: InRedis, id: string): Promise<void> {
+  await store.multi().del(keys.grants.grant(id)).zrem(keys.grants.due, id).exec()
 }

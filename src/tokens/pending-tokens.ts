@@ -119,12 +119,6 @@ export class PendingTokens {
     return tokens !== undefined && isGrant(tokens) && !this.#atWork.has(id) ? tokens : undefined
   }
 
-  /** Notes the account of a grant that Redis may still lose. */
-  noteGrant(id: string, account: number | ''): void {
-    const tokens = this.#stored.get(id)?.tokens
-    if (tokens !== undefined && isGrant(tokens)) tokens.account = account
-  }
-
   /**
    * Resolves once Redis has them, or newer ones. The store itself waits for a lost connection, without a word; a Redis that
    * refuses writes (out of memory, read-only, no replicas) is asked again, loudly. `left`: the process ends first, or Redis
@@ -134,11 +128,14 @@ export class PendingTokens {
     return this.#untilStored(this.#add(answer), true, repair) as Promise<StoredAnswer | 'left'>
   }
 
-  /** Throws where Redis does not take it; then it is tried until Redis does. `nextAt`: when its sweep may try it, ms. */
-  async park(grant: GrantToStore, nextAt: number): Promise<void> {
+  /**
+   * Returns its version; undefined: newer tokens of it are there, or its account is stored. Throws where Redis does not take it; then
+   * it is tried until Redis does. `nextAt`: when its sweep may try it, ms.
+   */
+  async park(grant: GrantToStore, nextAt: number): Promise<number | undefined> {
     const entry = this.#add(grant)
     try {
-      await this.#try(entry, nextAt)
+      return (await this.#try(entry, nextAt)) === 'gone' ? undefined : grant.version
     } catch (error) {
       void this.#tryAll()
       throw error
@@ -259,13 +256,17 @@ export class PendingTokens {
     }
   }
 
+  async #park(grant: GrantToStore, nextAt: number): Promise<'parked' | 'gone'> {
+    const version = await this.#deps.tokens.parkGrant(grant, this.#deps.vault, nextAt)
+    grant.version = version ?? grant.version
+    return version === undefined ? 'gone' : 'parked'
+  }
+
   async #try(entry: Entry, nextAt: number): Promise<Outcome | 'held' | 'unknown'> {
     const { tokens: store, vault, log } = this.#deps
     const { tokens, isAgain, age } = entry
     const name = nameOf(tokens)
-    const is = await (isGrant(tokens)
-      ? store.parkGrant(tokens, vault, nextAt)
-      : store.storeTokens(tokens, vault, isAgain))
+    const is = await (isGrant(tokens) ? this.#park(tokens, nextAt) : store.storeTokens(tokens, vault, isAgain))
     if (is === 'held' || is === 'unknown' || this.#pending.get(name) !== entry) return is
     this.#pending.delete(name)
     const facts = { code: 'token.unsealed', ...holderFacts(holderOf(tokens)), is } as const

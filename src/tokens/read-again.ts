@@ -38,7 +38,7 @@ async function storeOne(deps: ReadAgainDeps, kept: KeptUnread) {
   const answer = readKeptAnswer(kept.body)
   if (typeof holder === 'string') return answer === undefined ? 'left' : storeGrant(deps, holder, kept, answer)
   const stored = await deps.tokens.read(holder)
-  if (Number(stored?.generation) > Number(kept.generation)) return 'lost'
+  if (Number(stored?.version) > Number(kept.version)) return 'lost'
   if (answer === undefined || deps.pending.has(holder)) return 'left'
   return deps.pending.hold(holder, () => storeOfAccount(deps, holder, kept, answer))
 }
@@ -50,9 +50,9 @@ async function storeOfAccount(deps: ReadAgainDeps, hubId: number, kept: KeptUnre
   const now = clock.now()
   const begun = await tokens.begin(hubId, owner, now)
   if (begun.is !== 'begun') return 'left'
-  const { generation, refreshToken, hubDomain, tokenAlert } = begun.context
+  const { version, refreshToken, hubDomain, tokenAlert } = begun.context
   const current = openToken(deps.vault, refreshToken, hubId, 'refresh')
-  if (generation !== kept.generation || !current.ok) {
+  if (version !== kept.version || !current.ok) {
     await tokens.leave(hubId, owner, now)
     return 'left'
   }
@@ -68,7 +68,7 @@ async function storeGrant(deps: ReadAgainDeps, id: string, kept: KeptUnread, ans
   if (refresh === undefined) return 'left'
   const { sentAt, only } = kept
   const times = { obtainedAt: sentAt, expiresAt: sentAt + lifetimeMs }
-  const grant = { hubId: NO_ACCOUNT, id, access, refresh, times, grantedAt: sentAt, only, account: undefined } as const
+  const grant = { hubId: NO_ACCOUNT, id, access, refresh, times, grantedAt: sentAt, only } as const
   await deps.pending.park(grant, deps.clock.now())
   return 'parked'
 }

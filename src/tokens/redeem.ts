@@ -22,7 +22,7 @@ export interface RedeemDeps extends TokenDeps {
 export interface RedeemJob {
   hubId: number
   owner: string
-  context: Pick<RefreshContext, 'generation' | 'grants' | 'refreshToken' | 'previousToken' | 'state' | 'times'>
+  context: Pick<RefreshContext, 'version' | 'refreshToken' | 'previousTokens' | 'state' | 'times' | 'mayBeForeign'>
   /** Alerts that are reported when it works. */
   recovered: AlertWrites
 }
@@ -48,31 +48,31 @@ export type Redeemed =
   /** The process ended before Redis took the answer: it is sealed, for the next start. */
   | { is: 'left' }
 
-/** From the refresh token to the stored answer: a break in between may lose the account. */
-export function redeemAndStore(deps: RedeemDeps, job: RedeemJob, lease: Pick<Lease, 'isHeld'>): Promise<Redeemed> {
-  const { refreshToken, previousToken } = job.context
-  const opened = openToken(deps.vault, refreshToken, job.hubId, 'refresh')
-  if (!opened.ok) return Promise.resolve({ is: 'failed', failure: opened.failure })
-  const current = opened.value
-  const redeemed = redeem(deps, job, { sent: current, current }, lease)
-  if (previousToken === undefined) return redeemed
-  return redeemed.then((first) =>
-    isRefused(first) ? redeemPrevious(deps, job, { first, current, previousToken }, lease) : first,
-  )
-}
-
-/** The token before the last one is kept until its successor has worked: that this one is refused is the case for it. */
-async function redeemPrevious(
+/**
+ * From the refresh token to the stored answer: a break in between may lose the account. The tokens before the last one are kept
+ * until it has worked: that this one is refused is the case for them.
+ */
+export async function redeemAndStore(
   deps: RedeemDeps,
   job: RedeemJob,
-  { first, current, previousToken }: { first: Redeemed; current: Secret; previousToken: Buffer },
   lease: Pick<Lease, 'isHeld'>,
 ): Promise<Redeemed> {
-  const before = openToken(deps.vault, previousToken, job.hubId, 'refresh')
-  if (!before.ok) return { is: 'failed', failure: before.failure }
-  const second = await redeem(deps, job, { sent: before.value, current }, lease)
-  // Only a refusal counts as refused; that the other token could not be tried just now is no answer.
-  return isRefused(second) ? first : second
+  const { refreshToken, previousTokens } = job.context
+  const opened = openToken(deps.vault, refreshToken, job.hubId, 'refresh')
+  if (!opened.ok) return { is: 'failed', failure: opened.failure }
+  const current = opened.value
+  let outcome = await redeem(deps, job, { sent: current, current }, lease)
+  if (!isRefused(outcome)) return outcome
+  for (const sealed of previousTokens) {
+    const before = openToken(deps.vault, sealed, job.hubId, 'refresh')
+    if (!before.ok) outcome = { is: 'failed', failure: before.failure }
+    // A provider may give one token for all grants of an account.
+    if (!before.ok || isSame(before.value, current)) continue
+    const redeemed = await redeem(deps, job, { sent: before.value, current }, lease)
+    // Only a refusal counts as refused; that another token could not be tried just now is no answer.
+    if (!isRefused(redeemed)) return redeemed
+  }
+  return outcome
 }
 
 function isRefused(redeemed: Redeemed): boolean {
@@ -116,19 +116,19 @@ export function answerToStore(
   sentAt: number,
   answer: TokenAnswer,
 ): AnswerToStore {
-  const { generation, grants, state } = context
+  const { version, state } = context
   const times: TokenTimes = { obtainedAt: sentAt, expiresAt: sentAt + answer.lifetimeMs }
   const next = answer.refreshToken ?? sent
   return {
     hubId,
     owner,
-    generation,
-    grants,
+    version,
     access: answer.accessToken,
     // Written only where it is another one: most providers return the same, and encrypting it again would be for nothing.
     refresh: isSame(next, current) ? undefined : next,
     isOfPrevious: !isSame(sent, current) && !isSame(next, sent),
-    hadNoPrevious: context.previousToken === undefined,
+    hadNoPrevious: context.previousTokens.length === 0,
+    mayBeForeign: context.mayBeForeign,
     times,
     refreshAt: planRefresh(hubId, times, settings).dueAt,
     // An account whose tokens did not work, or that had none, is not polled.

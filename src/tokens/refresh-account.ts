@@ -82,7 +82,7 @@ export type RefreshOutcome =
 
 /** The reason for a refresh. */
 export interface Occasion {
-  /** The generation of tokens that seem good still but were refused, or are about to expire: they are refreshed although not due. */
+  /** The version of tokens that seem good still but were refused, or are about to expire: they are refreshed although not due. */
   refused?: string | undefined
   /** An operator asks for it: also where the refresh token waits for that. */
   isDecided?: boolean
@@ -150,7 +150,7 @@ async function leaveUntil(deps: RefreshDeps, { hubId, owner, context }: Attempt,
 /** After a failure the next attempt has a moment of its own, or none; earlier callers do not try. */
 function plannedAt({ context, dueAt }: Attempt, refused: string | undefined, now: number): number {
   if (context.retryAt === NEVER_MS) return NEVER_MS
-  const planned = context.retryAt ?? (refused === context.generation ? 0 : dueAt)
+  const planned = context.retryAt ?? (refused === context.version ? 0 : dueAt)
   return planned > latestRefresh(context.state, context.times, now) ? now : planned
 }
 
@@ -228,7 +228,7 @@ function isKeptAlive(state: AccountState): boolean {
 function withKept(deps: RefreshDeps, { hubId, context }: Attempt, failure: RefreshFailure): RefreshFailure {
   if (!('unread' in failure && failure.unread !== undefined && deps.endpoint.mayRotate)) return failure
   const { unread, message, ...others } = failure
-  const kept = keepUnread(deps, deps.dataDir, { ...unread, holder: hubId, generation: context.generation })
+  const kept = keepUnread(deps, deps.dataDir, { ...unread, holder: hubId, version: context.version })
   return {
     ...others,
     code: UNREADABLE_ANSWER,
@@ -243,7 +243,7 @@ async function recordFailure(deps: RefreshDeps, attempt: Attempt, failure: Refre
   const next = afterFailure({ hubId, ...context, failure, standing }, deps.settings, now, deps.random())
   const alerts = alertsFor(deps, attempt, next, { failure, now })
   const fields = { ...failureFields(next, failure, now), ...brokenOff(deps, context, failure, now) }
-  const recorded = await deps.tokens.recordFailure(hubId, owner, context.generation, { ...next, fields, alerts })
+  const recorded = await deps.tokens.recordFailure(hubId, owner, context.version, { ...next, fields, alerts })
   if (recorded === 'lost') return { is: 'lost' }
   const reauthorize = next.alert === 'reauthorize'
   const isUnreadable = next.alert === UNREADABLE_ANSWER

@@ -5,7 +5,7 @@ import type { TokenTimes } from './plan-refresh.ts'
 /** An account's access token as it is stored, with all that a poll or a caller needs to know of it: read at one moment. */
 export interface StoredAccess {
   /** Which of the account's tokens it is: that of its record while it is the last one. */
-  generation: string
+  version: string
   times: TokenTimes
   hubDomain: string
   /** The token, encrypted. */
@@ -22,9 +22,9 @@ export function parseAccess(stored: Buffer | null | undefined): StoredAccess | u
   const end = stored.indexOf(LINE_END)
   const line = end < 0 ? null : LINE.exec(stored.toString('utf8', 0, end))
   if (line === null) return undefined
-  const [, generation = '', obtainedAt, expiresAt, hubDomain = ''] = line
+  const [, version = '', obtainedAt, expiresAt, hubDomain = ''] = line
   const times = { obtainedAt: Number(obtainedAt), expiresAt: Number(expiresAt) }
-  return { generation, times, hubDomain, sealed: stored.subarray(end + 1) }
+  return { version, times, hubDomain, sealed: stored.subarray(end + 1) }
 }
 
 export async function readAccess(store: Store, keys: Keys, hubId: number): Promise<StoredAccess | undefined> {

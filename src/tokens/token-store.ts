@@ -18,16 +18,14 @@ export interface RefreshContext {
   state: AccountState
   hubDomain: string
   /** Moves on with every write of tokens; a write with an older one is refused. */
-  generation: string
-  /** Which of its connections the tokens are of, and those before. */
-  grants: string
+  version: string
   times: TokenTimes
   failures: number
   rejectedAt: number | null
   refreshedAt: number
   refreshToken: Buffer
-  /** The one before, while its successor has not worked yet. */
-  previousToken: Buffer | undefined
+  /** Refresh tokens from before, while none that took their place has worked. */
+  previousTokens: readonly Buffer[]
   /** When the next attempt is planned after a failed one, or null. */
   retryAt: number | null
   /** State of the account's token alert as stored, '' = none. */
@@ -36,6 +34,8 @@ export interface RefreshContext {
   interruptedAt: number | null
   /** The account was imported, and the provider was not asked yet for the account of its tokens. */
   isUnidentified: boolean
+  /** The tokens may be another account's: it was imported. */
+  mayBeForeign: boolean
 }
 
 export type BeginRefresh = { is: 'gone' } | { is: 'held' } | { is: 'begun'; context: RefreshContext }
@@ -45,15 +45,15 @@ export interface AnswerToStore {
   hubId: number
   /** The worker with the account's lease. */
   owner: string
-  generation: string
-  grants: string
+  version: string
   access: Secret
   /** Absent: the one that is stored stays. */
   refresh: Secret | undefined
-  /** The answer came for the refresh token before the stored one, which was refused. */
+  /** The answer came for a refresh token before the stored one, which was refused. */
   isOfPrevious?: boolean
   /** When the tokens were read no refresh token before the one that is stored was kept. */
   hadNoPrevious?: boolean
+  mayBeForeign?: boolean
   times: TokenTimes
   refreshAt: number
   pollAt: number | 'unchanged'
@@ -71,11 +71,10 @@ export interface GrantToStore {
   grantedAt: number
   /** Asked for by a link for one account: of another one it is dropped. */
   only: number | undefined
-  /**
-   * The account, once it is known; '' = its account was stored with another grant, and the provider must name the one that
-   * counts.
-   */
-  account: number | '' | undefined
+  /** The version of its account that it makes; undefined until Redis has taken it for the first time. */
+  version?: number | undefined
+  /** The account, once it is stored. */
+  account?: number | undefined
 }
 
 /** Tokens that the provider has just given, and Redis has not: the answer to a refresh, or the grant of an install. */
@@ -84,7 +83,7 @@ export type TokensToStore = AnswerToStore | GrantToStore
 /** The stored access token of an account. Times are ms. */
 export interface StoredToken {
   state: AccountState
-  generation: string
+  version: string
   obtainedAt: number
   expiresAt: number
   /** When the next refresh is planned after a failed one, or null. */
@@ -115,7 +114,7 @@ export class TokenStore implements LeaseStore {
     if (Buffer.isBuffer(answer)) return { is: answer.toString() === 'held' ? 'held' : 'gone' }
     const text = answer[0].toString()
     if (!READABLE.test(text)) await this.#refuseUnreadable(hubId, owner, now, unreadableIn(text))
-    return { is: 'begun', context: readContext(text, answer[1], answer[2]) }
+    return { is: 'begun', context: readContext(text, answer[1], answer.slice(2)) }
   }
 
   /**
@@ -139,32 +138,30 @@ export class TokenStore implements LeaseStore {
 
   /** `again`: they were stored before, and may have been lost. */
   storeTokens(answer: AnswerToStore, vault: Vault, again = false): ReturnType<AccountSteps['storeTokens']> {
-    const { hubId, owner, generation, grants, access, refresh, times, refreshAt, alerts } = answer
+    const { hubId, owner, version, access, refresh, times, refreshAt, alerts } = answer
     const pollAt = answer.pollAt === 'unchanged' ? '-' : answer.pollAt
+    const whose = answer.mayBeForeign === true ? '-' : 'own'
     const redeemed = answer.isOfPrevious === true ? 'previous' : answer.hadNoPrevious === true ? 'last' : '-'
     return this.#steps.storeTokens(
       this.#keys.own(hubId),
-      `${hubId} ${owner} ${generation} ${times.obtainedAt} ${times.expiresAt} ${refreshAt} ${pollAt} ${again ? 'again' : '-'} ${redeemed} ${grants}`,
+      `${hubId} ${owner} ${version} ${times.obtainedAt} ${times.expiresAt} ${refreshAt} ${pollAt} ${again ? 'again' : '-'} ${redeemed} ${whose}`,
       vault.seal(access, hubId, 'access'),
       refresh === undefined ? '' : vault.seal(refresh, hubId, 'refresh'),
       alerts.changes.length + alerts.entries.length === 0 ? '' : stepJson(alerts),
     )
   }
 
-  /** `gone`: newer tokens of the grant are there. `nextAt`: when it is tried next, ms. */
-  parkGrant(grant: GrantToStore, vault: Vault, nextAt: number): Promise<'parked' | 'gone'> {
-    const { id, access, refresh, times, grantedAt, only, account } = grant
-    return this.#store.parkGrant(
-      this.#keys.grants.grant(id),
-      this.#keys.grants.due,
-      this.#keys.grants.order,
+  /** Returns the version; undefined: newer tokens of the grant are there, or its account is stored. `nextAt`: its next try, ms. */
+  async parkGrant(grant: GrantToStore, vault: Vault, nextAt: number): Promise<number | undefined> {
+    const { id, access, refresh, times, grantedAt, only, version = '', account = NO_ACCOUNT } = grant
+    const is = await this.#store.parkGrant(
+      this.#keys.own(account),
       id,
       nextAt,
-      times.obtainedAt,
+      version,
+      vault.seal(refresh, NO_ACCOUNT, 'refresh'),
       'access',
       vault.seal(access, NO_ACCOUNT, 'access'),
-      'refresh',
-      vault.seal(refresh, NO_ACCOUNT, 'refresh'),
       'obtainedAt',
       times.obtainedAt,
       'expiresAt',
@@ -172,15 +169,15 @@ export class TokenStore implements LeaseStore {
       'grantedAt',
       grantedAt,
       ...(only === undefined ? [] : ['only', only]),
-      ...(account === undefined ? [] : ['hubId', account]),
     )
+    return is === 'gone' ? undefined : Number(is)
   }
 
   /** `fields` of the account's hash; '' takes one away. */
   recordFailure(
     hubId: number,
     owner: string,
-    generation: string,
+    version: string,
     record: Pick<AfterFailure, 'state' | 'refreshAt' | 'pollAt'> & {
       fields: Record<string, string>
       alerts: AlertWrites
@@ -190,7 +187,7 @@ export class TokenStore implements LeaseStore {
       this.#keys.own(hubId),
       hubId,
       owner,
-      generation,
+      version,
       record.state,
       Math.round(record.refreshAt),
       record.pollAt === 'unchanged' ? '' : record.pollAt,
@@ -206,22 +203,22 @@ export class TokenStore implements LeaseStore {
   async read(hubId: number): Promise<StoredToken | undefined> {
     const { account, tokens } = this.#keys.account(hubId)
     const reading = Promise.all([
-      this.#store.hmget(account, 'state', 'generation', 'retryAt', 'metadataDue', 'refreshing'),
+      this.#store.hmget(account, 'state', 'version', 'retryAt', 'metadataDue', 'refreshing'),
       readAccess(this.#store, this.#keys, hubId),
       this.#store.hget(tokens, 'scopes'),
     ])
     const found = await unlessOfOtherType(reading, undefined)
     if (found === undefined) throw new UnreadableRecord(`account ${hubId}: its record or its tokens are no hash`)
     const [fields, access, scopes] = found
-    const [state, generation, retryAt, metadataDue, lease] = fields
+    const [state, version, retryAt, metadataDue, lease] = fields
     if (state === null || state === undefined) return undefined
     const heldUntil = Number(lease?.split(' ')[2] ?? 0)
     // Asked only if a worker had the lease: in a Cluster any one of the nodes answers, and it may be the one that is away.
     const [seconds, microseconds] = heldUntil === 0 ? [0, 0] : await this.#store.time()
     return {
       state: state as AccountState,
-      // The generation of this very token: it is handed out while that is the account's.
-      generation: access?.generation ?? generation ?? '',
+      // The version of this very token: it is handed out while that is the account's.
+      version: access?.version ?? version ?? '',
       obtainedAt: access?.times.obtainedAt ?? 0,
       expiresAt: access?.times.expiresAt ?? 0,
       retryAt: retryAt === null || retryAt === undefined ? null : Number(retryAt),
@@ -233,13 +230,13 @@ export class TokenStore implements LeaseStore {
   }
 
   /**
-   * Notes the caller that gets the token of a generation; `stale` if that is not the account's any more. A Redis that takes no
-   * write has compared generations before it refused: the token is handed out all the same, and the log alone names the caller.
+   * Notes the caller that gets the token of a version; `stale` if that is not the account's any more. A Redis that takes no
+   * write has compared versions before it refused: the token is handed out all the same, and the log alone names the caller.
    * Callers have customers waiting, and their tokens work.
    */
-  async noteServed(hubId: number, generation: string, now: number, to: string): Promise<'noted' | 'stale'> {
+  async noteServed(hubId: number, version: string, now: number, to: string): Promise<'noted' | 'stale'> {
     try {
-      return await this.#store.noteTokenServed(this.#keys.own(hubId), generation, now, to)
+      return await this.#store.noteTokenServed(this.#keys.own(hubId), version, now, to)
     } catch (error) {
       if (refusesWrites(error)) return 'noted'
       throw error
@@ -252,35 +249,35 @@ export class TokenStore implements LeaseStore {
  */
 const READABLE = /^\d+\n(?:active|failing|parked|reauthorize)\n1?\d{1,15}(?:\n\d{0,15}){7}\n/
 
-/** Fields among the lines of the step `beginRefresh` that are not what they should be. A generation there always is. */
+/** Fields among the lines of the step `beginRefresh` that are not what they should be. A version there always is. */
 function unreadableIn(lines: string): string[] {
-  const [, state, generation, obtainedAt, expiresAt, failures, rejectedAt, refreshedAt, retryAt, interruptedAt] =
+  const [, state, version, obtainedAt, expiresAt, failures, rejectedAt, refreshedAt, retryAt, interruptedAt] =
     lines.split('\n')
   const others = { state, obtainedAt, expiresAt, failures, rejectedAt, refreshedAt, retryAt, interruptedAt }
   const there = Object.entries(others).filter(([, text]) => text !== '')
-  return unreadableFields({ generation: generation ?? '', ...Object.fromEntries(there) })
+  return unreadableFields({ version: version ?? '', ...Object.fromEntries(there) })
 }
 
 /** From the lines that the step `beginRefresh` returns. The domain is the last: it is the only one that others chose. */
-function readContext(lines: string, refreshToken: Buffer, previousToken: Buffer | undefined): RefreshContext {
-  const [leaseMs, state, generation, obtainedAt, expiresAt, failures, rejectedAt, ...more] = lines.split('\n')
-  const [refreshedAt, retryAt, interruptedAt, metadataDue, tokenAlert, grants = '', ...hubDomain] = more
+function readContext(lines: string, refreshToken: Buffer, previousTokens: readonly Buffer[]): RefreshContext {
+  const [leaseMs, state, version, obtainedAt, expiresAt, failures, rejectedAt, ...more] = lines.split('\n')
+  const [refreshedAt, retryAt, interruptedAt, metadataDue, tokenAlert, ...hubDomain] = more
   return {
     leaseMs: Number(leaseMs),
     state: state as AccountState,
     hubDomain: hubDomain.join('\n'),
-    generation: generation ?? '',
-    grants,
+    version: version ?? '',
     times: { obtainedAt: Number(obtainedAt), expiresAt: Number(expiresAt) },
     failures: Number(failures),
     rejectedAt: momentOf(rejectedAt),
     refreshedAt: Number(refreshedAt),
     refreshToken,
-    previousToken,
+    previousTokens,
     retryAt: momentOf(retryAt),
     tokenAlert: tokenAlert ?? '',
     interruptedAt: momentOf(interruptedAt),
-    isUnidentified: metadataDue === '1',
+    isUnidentified: metadataDue !== '',
+    mayBeForeign: metadataDue === '2',
   }
 }
 

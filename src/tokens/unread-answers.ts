@@ -10,8 +10,8 @@ const UNREAD = '.unread'
 /** An answer of the token endpoint that could not be read, of an account or of the grant of an install. */
 export interface KeptUnread extends UnreadAnswer {
   holder: Holder
-  /** Generation of the tokens that were stored then. */
-  generation?: string
+  /** Version of the tokens that were stored then. */
+  version?: string
   /** The only account that an install may connect. */
   only?: number | undefined
 }

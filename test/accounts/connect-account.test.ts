@@ -1,22 +1,18 @@
 import { randomBytes } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { connectWithCode, connectWithRefreshToken } from '../../src/accounts/connect-account.ts'
-import { finishGrant } from '../../src/accounts/finish-grant.ts'
 import { beginUninstall, runUninstall } from '../../src/accounts/uninstall.ts'
 import type { ProviderClient } from '../../src/provider/client.ts'
-import type { Store } from '../../src/redis/connect.ts'
 import { Secret } from '../../src/runtime/secret.ts'
 import { latestOf } from '../../src/tokens/given-tokens.ts'
-import { newClaim, readGrant } from '../../src/tokens/parked-grants.ts'
 import { resealLines } from '../../src/tokens/sealed-tokens.ts'
 import { createVault } from '../../src/tokens/vault.ts'
 import { dump, seedAccount, vaultKey } from '../support/accounts.ts'
 import { changeWatch } from '../support/changed-watch.ts'
 import { CodeDoor } from '../support/endpoint.ts'
 import { type FakeAnswers, failure, tokens } from '../support/fake-provider.ts'
-import type { HandClock } from '../support/hand-clock.ts'
 import { accountIn, HUB, type World, type WorldOptions, worldOfFile } from '../support/world.ts'
 import { metadata } from './connected.ts'
 
@@ -43,6 +39,17 @@ async function install(does: FakeAnswers = {}, more: WorldOptions = {}, open: ty
 /** The same by another daemon. */
 const installBeside = (one: World, does: FakeAnswers) => install(does, {}, one.beside)
 
+/** Its refresh tokens that were deleted at the provider. */
+const deletions = () => {
+  const deleted: string[] = []
+  const deleteRefreshToken: ProviderClient['deleteRefreshToken'] = async (token) => {
+    deleted.push(token.reveal())
+    return { ok: true, value: 'deleted' }
+  }
+  return { deleted, does: { deleteRefreshToken, metadata: async () => metadata() } }
+}
+const uninstall = { by: 'cli', reason: 'asked' } as const
+
 describe('connecting with a code', () => {
   test('exchanges it, asks whose token it is, and stores the account, of which nobody reads a token', async () => {
     const one = await install()
@@ -67,7 +74,13 @@ describe('connecting with a code', () => {
       firstConnectedAt: now,
       parkedUntil: nothing,
       uninstall: nothing,
-      token: { obtainedAt: now, expiresAt: now + 1_800_000, refreshedAt: now, generation: 1, driftMs: null },
+      token: {
+        obtainedAt: now,
+        expiresAt: now + 1_800_000,
+        refreshedAt: now,
+        version: expect.any(Number),
+        driftMs: null,
+      },
       refreshFailure: nothing,
       refusedSince: nothing,
       tokenServedAt: nothing,
@@ -189,7 +202,7 @@ describe('connecting with a refresh token', () => {
   test('that is refused stores nothing, and there is no new one to keep', async () => {
     const { deps, store, keys } = await install({ refresh: async () => failure('rejected') })
     expect(await connectWithRefreshToken(deps, given)).toMatchObject({ is: 'failed', step: 'token' })
-    expect(await dump(store, keys)).toEqual({})
+    expect(Object.keys(await dump(store, keys))).toEqual([keys.grants.intents])
     expect(latestOf(deps.vault, deps.dataDir, given)).toBe(given)
   })
 })
@@ -211,12 +224,11 @@ describe('connecting again', () => {
     return { ...one, own, connectLater }
   }
 
-  test('replaces tokens and record, moves the generation on, and keeps the history', async () => {
+  test('replaces tokens and record, and keeps the history', async () => {
     const { store, keys, own, clock, connectLater, ...one } = await again()
     await store.rpush(own.history, 'x')
     await store.hset(own.account, { failures: 3, failureAt: 1, retryAt: 9e12 })
     await changeWatch(store, keys, HUB, { polledAt: 1, failing: { count: 2, reason: 'x', at: 1, since: 1 } })
-    await store.hset(own.tokens, 'previous', 'x')
     expect(await connectLater()).toMatchObject({ is: 'reconnected', hubDomain: 'new.example.com' })
     expect(await one.read()).toMatchObject({
       state: 'active',
@@ -226,9 +238,8 @@ describe('connecting again', () => {
       polledAt: 1,
       refreshFailure: null,
       pollFailure: null,
-      token: { generation: 1_000_000 },
     })
-    expect(await one.tokens()).toEqual({ access: 'access-9', refresh: 'refresh-9', previous: undefined })
+    expect(await one.tokens()).toEqual({ access: 'access-9', refresh: 'refresh-9', previous: 'refresh-1' })
     expect(await one.record()).not.toHaveProperty('retryAt')
     expect(await store.llen(own.history)).toBe(1)
   })
@@ -266,17 +277,6 @@ describe('connecting again', () => {
     },
   )
 
-  /** Its refresh tokens that were deleted at the provider. */
-  const deletions = () => {
-    const deleted: string[] = []
-    const deleteRefreshToken: ProviderClient['deleteRefreshToken'] = async (token) => {
-      deleted.push(token.reveal())
-      return { ok: true, value: 'deleted' }
-    }
-    return { deleted, does: { deleteRefreshToken, metadata: async () => metadata() } }
-  }
-  const uninstall = { by: 'cli', reason: 'asked' } as const
-
   test.each([
     ['has its token', {}, ['refresh-1', 'refresh-9']],
     ['has the token of another account', { tokenOf: '9' }, ['refresh-9']],
@@ -295,34 +295,6 @@ describe('connecting again', () => {
       expect(deleted).toEqual(doomed)
     },
   )
-
-  test.each([
-    ['being uninstalled', false],
-    ['uninstalled', true],
-  ])(
-    'a grant of an account that is %s since the provider gave another token for it: both go, and the account stays so',
-    async (_, isDone) => {
-      const { deleted, does } = deletions()
-      const one: Awaited<ReturnType<typeof again>> = await again({
-        ...does,
-        metadata: async () => {
-          one.clock.move(100)
-          return metadata()
-        },
-        refresh: async () => {
-          await beginUninstall(one.deps, HUB, uninstall)
-          if (isDone) await runUninstall(one.deps, HUB)
-          return tokens('access-10', 'refresh-10')
-        },
-      })
-      expect(await one.connect({ only: 7 })).toMatchObject({ is: 'other-account', isReconnected: false })
-      for (const id of await one.grants())
-        expect(await finishGrant(one.services, id, newClaim(one.services.clock))).toBe('deleted')
-      if (!isDone) expect(await runUninstall(one.deps, HUB)).toEqual({ is: 'finished' })
-      expect(deleted.sort()).toEqual(['refresh-1', 'refresh-10', 'refresh-9'])
-      expect((await one.record()).state).toBe('uninstalled')
-    },
-  )
 })
 
 describe('two installs of an account that cross', () => {
@@ -332,163 +304,63 @@ describe('two installs of an account that cross', () => {
   }
 
   /** The first one's code was exchanged, and it waits for its metadata until the second one is done. */
-  async function crossed(
-    refresh: ProviderClient['refresh'],
-    { meanwhile = async (_: World) => {}, storeOf = (store: Store) => store, isOwnerTold = false } = {},
-  ) {
+  async function crossed(refresh: ProviderClient['refresh'], meanwhile = async (_: World) => {}) {
     const held = Promise.withResolvers<void>()
-    const given = tokens('access-1', 'refresh-1')
-    const withOwner = { ok: true as const, value: { ...given.value, owner: { hubId: HUB, scopes: ['oauth'] } } }
     const first = await install({
-      exchangeCode: async () => (isOwnerTold ? held.promise.then(() => withOwner) : given),
+      exchangeCode: async () => tokens('access-1', 'refresh-1'),
       metadata: () => held.promise.then(() => metadata()),
       refresh,
     })
-    const connecting = untroubled(first.clock, connectWithCode({ ...first.deps, store: storeOf(first.store) }, code))
-    expect(await (await installBeside(first, second)).connect()).toMatchObject({ is: 'connected' })
+    const connecting = connectWithCode(first.deps, code)
+    await vi.waitFor(async () => expect(await first.grants()).toHaveLength(1))
+    const other = await installBeside(first, second)
+    expect(await other.connect()).toMatchObject({ is: 'connected' })
     await meanwhile(first)
     held.resolve()
-    const outcome = await connecting.catch((error: unknown) => error)
-    const ids = await first.grants()
-    const grants = await Promise.all(ids.map((id) => readGrant(first.deps, id)))
-    return {
-      ...first,
-      outcome,
-      ids,
-      parked: grants.map((grant) => grant?.refreshToken.reveal()),
-      stored: await first.tokens(),
-      asked: first.provider.calls.slice(2),
-    }
+    const outcome = await connecting
+    return { ...first, outcome, grants: await first.grants(), stored: await first.tokens() }
   }
 
-  /** Where it pauses, its time is over at once. */
-  async function untroubled<T>(clock: HandClock, work: Promise<T>): Promise<T> {
-    let isOver = false
-    const patience = async () => {
-      for (;;) {
-        await clock.sleeper()
-        if (isOver) return
-        clock.move(5_000)
-      }
-    }
-    void patience()
-    return work.finally(() => {
-      isOver = true
-    })
-  }
-
-  const SECOND = { access: 'access-2', refresh: 'refresh-2', previous: undefined }
-
-  test('the one that comes last is dropped if the provider refuses its refresh token twice, and the log has it', async () => {
-    const { outcome, stored, asked, parked, logged } = await crossed(async () => failure('rejected'))
+  test('leave the tokens of the later one, and those of the other beside them', async () => {
+    const { outcome, grants, stored, provider } = await crossed(async () => failure('rejected'))
     expect(outcome).toMatchObject({ is: 'reconnected', hubId: HUB })
-    expect([stored, parked]).toEqual([SECOND, []])
-    expect(asked).toEqual(Array(2).fill(['refresh', 'refresh-1']))
-    const said = { level: 'warn', code: 'grant.superseded', hubId: HUB, reason: 'rejected' }
-    expect(logged.lines()).toContainEqual(expect.objectContaining(said))
+    expect(stored).toEqual({ access: 'access-2', refresh: 'refresh-2', previous: 'refresh-1' })
+    expect(grants).toEqual([])
+    expect(provider.calls.map(([name]) => name)).not.toContain('refresh')
   })
 
-  test('one refusal that is not confirmed drops nothing', async () => {
-    const answers = [failure('rejected'), tokens('access-3', 'refresh-3')]
-    const { outcome, stored } = await crossed(async () => answers.shift() ?? failure('rejected'))
-    expect(outcome).toMatchObject({ is: 'reconnected' })
-    expect(stored).toMatchObject({ access: 'access-3', refresh: 'refresh-3' })
+  test('work on with the token that the provider takes, whichever it is', async () => {
+    const taken = async (token: Secret) =>
+      token.reveal() === 'refresh-1' ? tokens('access-3', 'refresh-1') : failure('rejected')
+    const { services, store, keys, ...one } = await crossed(taken)
+    const version = (await store.hget(keys.own(HUB), 'version')) ?? ''
+    expect(await accountIn(services).refresh(version)).toMatchObject({ is: 'refreshed' })
+    expect(await one.tokens()).toMatchObject({ access: 'access-3', refresh: 'refresh-1' })
   })
 
-  test.each(['reauthorize', 'uninstalling', 'uninstalled'])(
-    'one that is dropped has failed if the account that is stored is %s',
-    async (state) => {
-      const meanwhile = async ({ store, keys }: World) => void (await store.hset(keys.own(HUB), { state }))
-      const { outcome, parked } = await crossed(async () => failure('rejected'), { meanwhile })
-      expect(outcome).toEqual({ is: 'failed', step: 'token', failure: failure('rejected').failure })
-      expect(parked).toEqual([])
-    },
-  )
-
-  test('the one that comes last is stored if its refresh token is alive, with what came back for it', async () => {
-    const { outcome, stored, parked } = await crossed(async () => tokens('access-3', 'refresh-3'))
-    expect(outcome).toMatchObject({ is: 'reconnected' })
-    expect(stored).toEqual({ access: 'access-3', refresh: 'refresh-3', previous: 'refresh-1' })
-    expect(parked).toEqual([])
-  })
-
-  test('the one that comes last is asked about again while the provider hiccups', async () => {
-    const answers = [failure('transient'), failure('transient', { status: 429, retryAfterMs: 60_000 })]
-    const { stored, clock } = await crossed(async () => answers.shift() ?? tokens('access-3', 'refresh-3'))
-    expect(stored).toMatchObject({ refresh: 'refresh-3' })
-    expect(clock.waits).toEqual([500, 5_000])
-  })
-
-  test.each(['transient', 'client'] as const)(
-    'the one that comes last is parked if the provider gives no clear answer (%s), and stored once it does',
-    async (kind) => {
-      let answer: Refreshed = failure(kind)
-      const { services, clock, ids, outcome, stored, parked, ...one } = await crossed(async () => answer)
-      expect(outcome).toEqual({ is: 'parked', failure: failure(kind).failure })
-      expect([stored, parked]).toEqual([SECOND, ['refresh-1']])
-      const finish = () => untroubled(clock, finishGrant(services, ids[0] ?? '', newClaim(clock)))
-      expect(await finish()).toBe('later')
-      expect(await one.tokens()).toEqual(SECOND)
-      answer = tokens('access-3', 'refresh-3')
-      expect(await finish()).toBe('connected')
-      expect(await one.tokens()).toMatchObject({ access: 'access-3', refresh: 'refresh-3' })
-      expect(await one.grants()).toEqual([])
-    },
-  )
-
-  test.each([false, true])(
-    'what the proof brings is kept before the account is stored (owner told: %s)',
-    async (isOwnerTold) => {
-      const storeOf = (store: Store) => {
-        let steps = 0
-        const connectAccount = (...args: Parameters<Store['connectAccount']>) => {
-          if (++steps > 1) throw new Error('Redis is away')
-          return store.connectAccount(...args)
-        }
-        return new Proxy(store, {
-          get: (target, name) => {
-            if (name === 'connectAccount') return connectAccount
-            const value = Reflect.get(target, name)
-            return typeof value === 'function' ? value.bind(target) : value
-          },
-        })
-      }
-      const { outcome, stored, parked } = await crossed(async () => tokens('access-3', 'refresh-3'), {
-        storeOf,
-        isOwnerTold,
-      })
-      expect([outcome, stored, parked]).toEqual([new Error('Redis is away'), SECOND, ['refresh-3']])
-    },
-  )
-
-  /** An account is taken over by its refresh token, and installed before that is done. */
-  async function takenOver(answers: Refreshed[]) {
-    const one = await install({
-      refresh: async () => answers.shift() ?? failure('transient'),
-      metadata: async () => {
-        await other.connect()
-        return metadata()
+  test.each(['failing', 'reauthorize'])('have the other token tried at once where the account is %s', async (state) => {
+    const { dueAt, clock } = await crossed(
+      async () => failure('rejected'),
+      async ({ store, keys }) => {
+        await store.hset(keys.own(HUB), { state, retryAt: 9e15 })
+        await store.zadd(keys.due.refresh, 9e15, HUB)
       },
-    })
-    const other = await installBeside(one, second)
-    const { deps, clock } = one
-    const given = new Secret('refresh-0')
-    const outcome = await untroubled(clock, connectWithRefreshToken(deps, given))
-    const kept = latestOf(deps.vault, deps.dataDir, given).reveal()
-    return { outcome, kept, stored: await one.tokens() }
-  }
-
-  test('one with a refresh token stores what the proof brings, too', async () => {
-    const answers = [tokens('access-1', 'refresh-1'), tokens('access-3', 'refresh-3')]
-    const { outcome, kept, stored } = await takenOver(answers)
-    expect([outcome.is, kept]).toEqual(['reconnected', 'refresh-0'])
-    expect(stored).toMatchObject({ refresh: 'refresh-3', previous: 'refresh-1' })
+    )
+    expect(await dueAt('refresh')).toBe(clock.now())
   })
 
-  test('one with a refresh token fails if the provider gives no clear answer: its newest is kept, nothing is stored', async () => {
-    const { outcome, kept, stored } = await takenOver([tokens('access-1', 'refresh-1')])
-    expect(outcome).toEqual({ is: 'failed', step: 'proof', failure: failure('transient').failure })
-    expect([kept, stored]).toEqual(['refresh-1', SECOND])
+  test('bring back nothing that was uninstalled after both: what they left is deleted, too', async () => {
+    const { deleted, does } = deletions()
+    const { outcome, deps, ...one } = await crossed(
+      async () => failure('rejected'),
+      async ({ services }) => {
+        await beginUninstall(services, HUB, uninstall)
+        await runUninstall({ ...services, provider: { ...services.provider, ...does } }, HUB)
+      },
+    )
+    expect(outcome).toMatchObject({ is: 'failed', failure: { code: 'uninstalled' } })
+    expect(await runUninstall({ ...deps, provider: { ...deps.provider, ...does } }, HUB)).toEqual({ is: 'finished' })
+    expect([deleted, (await one.record()).state]).toEqual([['refresh-2', 'refresh-1'], 'uninstalled'])
   })
 })
 

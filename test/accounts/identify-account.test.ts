@@ -45,7 +45,7 @@ describe('the metadata of an imported account', () => {
       hublet: 'eu1',
       user: 'ada@acme.example.com',
       state: 'active',
-      token: { generation: 1, driftMs: null },
+      token: { driftMs: null },
     })
     expect(await one.registry.grantedScopes(HUB)).toEqual(['oauth', 'tickets'])
     expect(await one.outbox()).toEqual([])
@@ -129,7 +129,7 @@ describe('the metadata of an imported account', () => {
 
   test('of tokens that somebody replaced meanwhile is not stored', async () => {
     const one = await unread(async () => {
-      await one.store.hincrby(one.keys.account(HUB).account, 'generation', 1)
+      await one.store.hincrby(one.keys.account(HUB).account, 'version', 1)
       return metadata({ hubDomain: 'other.example.com' })
     })
     expect(await one.read()).toEqual({ is: 'lost' })

@@ -54,7 +54,7 @@ describe('an imported account', () => {
       user: null,
       connectedAt: clock.now(),
       polledAt: null,
-      token: { obtainedAt: null, expiresAt: null, refreshedAt: null, generation: 1, driftMs: null },
+      token: { obtainedAt: null, expiresAt: null, refreshedAt: null, driftMs: null },
     })
     expect(await dueAt('refresh')).toBe(clock.now())
     expect(await dueAt('poll')).toBeNull()
@@ -114,7 +114,7 @@ describe('an import of an account that is known', () => {
   test('keeps it: its tokens may have been refreshed since the file was written', async () => {
     const { store, keys, account, bring } = await installation()
     await account()
-    const accounts = async () => ({ ...(await dump(store, keys)), [keys.grants.order]: undefined })
+    const accounts = async () => ({ ...(await dump(store, keys)), [keys.grants.intents]: undefined })
     const before = await accounts()
     expect(await bring(row('refresh-old'))).toEqual({ ...counted, kept: 1 })
     expect(await accounts()).toEqual(before)
@@ -131,18 +131,26 @@ describe('an import of an account that is known', () => {
     expect(await bring(row('refresh-new'), { replace: true })).toEqual({ ...counted, replaced: 1 })
     slow.answer(answered('access-2', 'refresh-2'))
     expect(await refreshing).toEqual({ is: 'lost' })
-    expect(await tokens()).toEqual({
-      access: undefined,
-      refresh: 'refresh-new',
-      previous: undefined,
-    })
+    expect(await tokens()).toEqual({ access: undefined, refresh: 'refresh-new', previous: 'refresh-1' })
     expect(await dueAt('poll')).toBeNull()
     expect(await dueAt('refresh')).toBe(clock.now())
     expect((await registry.get(HUB))?.token).toMatchObject({
       expiresAt: null,
       refreshedAt: null,
-      generation: 1_000_000,
     })
+  })
+
+  test('whose refresh is under way when it is connected leaves no token that may be of another account', async () => {
+    const { says, account, tokens, refresh, bring } = await installation()
+    await bring(row('refresh-of-file'))
+    const slow = slowAnswer()
+    says.refresh = slow.refresh
+    const refreshing = refresh()
+    await slow.asked
+    await account({ refreshToken: 'refresh-own' })
+    slow.answer(answered('access-2', 'refresh-2'))
+    expect(await refreshing).toEqual({ is: 'lost' })
+    expect(await tokens()).toMatchObject({ refresh: 'refresh-own', previous: undefined })
   })
 
   test.each(['uninstalling', 'uninstalled'] as const)(
@@ -181,10 +189,12 @@ describe('an import', () => {
     const file = `hubId,refreshToken\n${Array.from({ length: 600 }, (_, n) => `${n + 1},token-${n}\n`).join('')}`
     const stopped = await bring(file, { stop: AbortSignal.abort() })
     expect(stopped).toMatchObject({ imported: 1, stopped: true })
+    const version = () => store.hget(keys.account(1).account, 'version')
+    const before = await version()
     const again = await bring(file)
     expect(again).toMatchObject({ imported: 599, kept: 1, stopped: false, bad: [] })
     expect(await registry.countByState()).toMatchObject({ active: 600 })
-    expect(await store.hget(keys.account(1).account, 'generation')).toBe('1')
+    expect(await version()).toBe(before)
   })
 
   test('takes thousands of accounts and keeps few of them in memory', async () => {

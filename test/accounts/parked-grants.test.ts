@@ -6,13 +6,14 @@ import { importRows } from '../../src/accounts/import-accounts.ts'
 import { beginUninstall, runUninstall } from '../../src/accounts/uninstall.ts'
 import { createProviderClient } from '../../src/provider/client.ts'
 import type { DialectName } from '../../src/provider/dialects.ts'
+import { NO_ACCOUNT } from '../../src/redis/steps.ts'
 import { Secret } from '../../src/runtime/secret.ts'
 import type { Fault } from '../../src/sandbox/faults.ts'
 import { startSandbox } from '../../src/sandbox/sandbox.ts'
-import { claimGrants, keepGrant, newClaim, newGrantId, noteOfGrant, readGrant } from '../../src/tokens/parked-grants.ts'
+import { claimGrants, keepGrant, newClaim, newGrantId, readGrant } from '../../src/tokens/parked-grants.ts'
 import { rekeyAll } from '../../src/tokens/rekey.ts'
 import { createVault } from '../../src/tokens/vault.ts'
-import { dump, seedAccount, storedTokens, vaultKey } from '../support/accounts.ts'
+import { dump, storedTokens, vaultKey } from '../support/accounts.ts'
 import { failure, fakeProvider } from '../support/fake-provider.ts'
 import { journalOf, send } from '../support/fleet.ts'
 import { HandClock } from '../support/hand-clock.ts'
@@ -108,6 +109,11 @@ async function begun(dialect: DialectName = 'v1') {
       expect(await beginUninstall(deps, HUB, { by: 'cli', reason: 'asked for' })).toBe('begun')
       if (isDone) expect(await runUninstall({ ...deps, ...more }, HUB)).toEqual({ is: 'finished' })
     },
+    keep: async (grant: Parameters<typeof keepGrant>[1]) => {
+      const kept = await keepGrant(deps, grant)
+      if (kept === undefined) throw new Error('newer tokens of it are there')
+      return kept
+    },
     grant: async () => {
       const answer = await provider.exchangeCode(await code())
       if (!answer.ok || answer.value.refreshToken === undefined) throw new Error('no grant')
@@ -152,89 +158,47 @@ test.each([500, 404])(
   },
 )
 
-test('a grant whose metadata fails for two hours is deleted at the provider, as soon as that can be, and told', async () => {
-  const { logged, account, fault, park, works, pass, calls, kept } = await begun()
-  await fault({ endpoint: 'delete', status: 500, times: 2 })
+test('a grant whose metadata fails for an hour is given up, and told', async () => {
+  const { logged, account, park, works, pass, calls, kept } = await begun()
   await park()
   await pass(59 * MINUTE)
-  expect([await calls('delete'), await kept()]).toEqual([[], [expect.any(String), expect.any(String)]])
-  await pass(61 * MINUTE)
-  // The access token lives for half an hour: it was redeemed anew, and the last refresh token is the one that is deleted.
-  expect(await calls('token')).toEqual([200, 200, 200])
-  // The one before may be alive as well.
-  expect(await calls('delete')).toEqual([500, 500, 404, 204])
+  expect(await kept()).toEqual([expect.any(String), expect.any(String)])
+  await pass(2 * MINUTE)
+  // The access token lives for half an hour: it was redeemed anew.
+  expect([await calls('token'), await calls('delete'), await kept()]).toEqual([[200, 200, 200], [], []])
   const told = logged.lines().filter(({ code }) => String(code).startsWith('grant.'))
-  expect(told.map(({ code }) => code)).toEqual([
-    'grant.given-up',
-    'grant.undeleted',
-    'grant.undeleted',
-    'grant.deleted',
-  ])
-  expect(told[0]?.msg).toContain('the provider answered 500')
+  expect(told).toMatchObject([{ level: 'error', code: 'grant.given-up', msg: expect.stringContaining('500') }])
   await works()
   await pass(MINUTE)
   expect([await kept(), await account()]).toEqual([[], undefined])
 })
 
-test('a grant that is given up is not deleted where an account has its token by now', async () => {
-  const { deps, clock, logged, fault, grant, pass, calls, kept } = await begun()
-  const granted = await grant()
-  await keepGrant(deps, granted)
-  await seedAccount(redis.store, deps.keys, {
-    hubId: HUB,
-    obtainedAt: clock.now() - 60_000,
-    refreshToken: granted.refreshToken.reveal(),
-  })
-  // One whose tokens can't be read hides no other.
-  await seedAccount(redis.store, deps.keys, { hubId: HUB - 64, obtainedAt: clock.now() })
-  await redis.store.del(deps.keys.account(HUB - 64).tokens)
-  await redis.store.set(deps.keys.account(HUB - 64).tokens, 'a')
-  await fault({ endpoint: 'metadata', status: 500 })
-  await fault({ endpoint: 'token', status: 500 })
-  await pass(62 * MINUTE)
-  expect([await calls('delete'), await kept()]).toEqual([[], []])
-  expect(logged.lines().at(-1)).toMatchObject({ code: 'grant.in-use', hubId: HUB })
-})
-
-test('a grant that can not be deleted is tried less and less, and given up with an error after a week', async () => {
-  const { deps, clock, logged, fault, grant, pass, calls, kept } = await begun()
-  await keepGrant(deps, await grant())
-  for (const endpoint of ['metadata', 'token', 'delete'] as const) await fault({ endpoint, status: 500 })
-  await pass(62 * MINUTE)
-  const first = (await calls('delete')).length
-  await pass(120 * MINUTE)
-  const later = (await calls('delete')).length - first
-  expect([first > 0, later > 0, later < 10]).toEqual([true, true, true])
-  clock.move(7 * 24 * 60 * MINUTE)
-  await pass(MINUTE)
-  expect(await kept()).toEqual([])
-  expect(logged.lines().at(-1)).toMatchObject({ level: 'error', code: 'grant.abandoned' })
-})
-
-test('a grant that is older than the account connected since changes nothing there', async () => {
+test('a grant that is older than the account connected since is kept beside its token', async () => {
   const { clock, install, stored, park, works, pass, calls, kept } = await begun()
   await park(404)
   await works()
   clock.move(1_000)
   expect(await install()).toMatchObject({ is: 'connected', hubId: HUB })
-  const tokens = await stored()
+  const { previous: _, ...tokens } = await stored()
   await pass(MINUTE)
-  expect([await kept(), await stored()]).toEqual([[], tokens])
+  expect([await kept(), await stored()]).toMatchObject([[], { ...tokens, previous: expect.any(String) }])
   expect(await calls('delete')).toEqual([])
 })
 
-test('a grant is connected although an older one was stored after it had been given', async () => {
-  const { deps, clock, stored, storeLate, grant, pass, kept } = await begun()
+test('of two grants that are kept in another order than the provider gave them, the account has both tokens', async () => {
+  const { clock, stored, storeLate, grant, keep, pass, kept } = await begun()
   const older = await grant()
   clock.move(10_000)
   const newer = await grant()
-  await keepGrant(deps, newer)
+  await keep(newer)
   clock.move(10_000)
-  await keepGrant(deps, older)
-  await storeLate(older)
+  await storeLate(await keep(older))
   await pass(2 * MINUTE)
   expect(await kept()).toEqual([])
-  expect(await stored()).not.toMatchObject({ refresh: older.refreshToken.reveal() })
+  expect(await stored()).toMatchObject({
+    refresh: older.refreshToken.reveal(),
+    previous: newer.refreshToken.reveal(),
+  })
 })
 
 function importOver(deps: Parameters<typeof importRows>[0]) {
@@ -258,19 +222,6 @@ test('a grant changes nothing once an import replaces the account', async () => 
   expect([await kept(), await stored()]).toEqual([[], tokens])
 })
 
-test('one whose account was stored when the daemon was killed is taken out, and its token is not deleted', async () => {
-  const { deps, clock, account, fault, install, grant, pass, calls, kept } = await begun()
-  const granted = await grant()
-  await keepGrant(deps, granted)
-  await noteOfGrant(deps, granted.id, { hubId: HUB })
-  await install()
-  await fault({ endpoint: 'metadata', status: 500 })
-  clock.move(120 * MINUTE)
-  await pass(MINUTE)
-  expect([await kept(), await calls('delete')]).toEqual([[], []])
-  expect(await account()).toMatchObject({ state: 'active' })
-})
-
 test('where the token endpoint says whose the tokens are nobody else need be asked', async () => {
   const { keys, account, fault, install, calls, kept } = await begun('2026-03')
   await fault({ endpoint: 'metadata', status: 500 })
@@ -281,9 +232,8 @@ test('where the token endpoint says whose the tokens are nobody else need be ask
 })
 
 test('a rekey encrypts what is parked as well', async () => {
-  const { deps, keys, clock, grant } = await begun()
-  const granted = await grant()
-  await keepGrant(deps, granted)
+  const { deps, keys, clock, grant, keep } = await begun()
+  const granted = await keep(await grant())
   const newer = { id: 'newer', key: Buffer.alloc(32, 9) }
   const watcher = { progress: () => {}, waiting: () => {}, signal: new AbortController().signal }
   const vault = createVault([newer, vaultKey])
@@ -300,9 +250,8 @@ test('a rekey encrypts what is parked as well', async () => {
  */
 async function redeemedBesideTheCallback(meanwhile: (one: Awaited<ReturnType<typeof begun>>) => Promise<unknown>) {
   const one = await begun()
-  const { deps, clock, grant } = one
-  const granted = await grant()
-  await keepGrant(deps, granted)
+  const { deps, clock, grant, keep } = one
+  const granted = await keep(await grant())
   clock.move(29.5 * MINUTE)
   const given: string[] = []
   const redeem = deps.provider.refresh.bind(deps.provider)
@@ -328,26 +277,23 @@ test('a grant that was redeemed while its account was stored keeps its newer ref
 })
 
 test('a daemon that was killed between the redemption and the store of such a grant loses no refresh token', async () => {
-  const { deps, clock, stored, storeLate, isAlive, grant, pass, kept } = await begun()
-  const granted = await grant()
-  await keepGrant(deps, granted)
+  const { deps, clock, stored, storeLate, isAlive, grant, keep, pass, kept } = await begun()
+  const granted = await keep(await grant())
   clock.move(29.5 * MINUTE)
   const answer = await deps.provider.refresh(granted.refreshToken)
   if (!answer.ok) throw new Error('not redeemed')
   await storeLate(granted)
   const { accessToken, refreshToken = granted.refreshToken, lifetimeMs } = answer.value
   const times = { obtainedAt: clock.now(), expiresAt: clock.now() + lifetimeMs }
-  await keepGrant(deps, { ...granted, accessToken, refreshToken, times })
-  await noteOfGrant(deps, granted.id, { hubId: HUB })
+  await keep({ ...granted, accessToken, refreshToken, times, version: granted.version + 1 })
   await pass(2 * MINUTE)
   const { refresh } = await stored()
   expect([await isAlive(refresh), await kept()]).toEqual([true, []])
 })
 
 test('a callback that hung and stores its account takes away no newer tokens of its grant', async () => {
-  const { deps, clock, stored, storeLate, isAlive, grant, pass, kept } = await begun()
-  const granted = await grant()
-  await keepGrant(deps, granted)
+  const { deps, clock, stored, storeLate, isAlive, grant, keep, pass, kept } = await begun()
+  const granted = await keep(await grant())
   clock.move(29.5 * MINUTE)
   const asking = vi.spyOn(deps.provider, 'metadata').mockImplementationOnce(async () => {
     await storeLate(granted)
@@ -370,32 +316,16 @@ test.each([
   await sweep()
   await pass(2 * MINUTE)
   clock.move(MINUTE)
-  if (!isDone) expect(await runUninstall(deps, HUB)).toEqual({ is: 'finished' })
+  expect(await account()).toMatchObject({ state: 'uninstalling' })
+  expect(await runUninstall(deps, HUB)).toEqual({ is: 'finished' })
   expect(await isAlive(given[0])).toBe(false)
   expect([await account(), await kept()]).toMatchObject([{ state: 'uninstalled' }, []])
   expect(await stored()).toMatchObject({ refresh: undefined })
 })
 
-test('a callback that hung for longer than its claim leaves the refresh token to whoever claimed the grant since', async () => {
-  const { deps, clock, install, grant, calls } = await begun()
-  const granted = await grant()
-  await keepGrant(deps, granted)
-  await install()
-  clock.move(MINUTE)
-  expect((await claimGrants(deps)).ids).toEqual([granted.id])
-  const redeemed = await calls('token')
-  const outcome = await connectGrant(deps, granted, { hubId: HUB, scopes: ['oauth'] })
-  expect(outcome).toMatchObject({ is: 'parked', failure: { code: 'other-worker' } })
-  expect(await calls('token')).toEqual(redeemed)
-  // Nor does a third worker get it meanwhile.
-  clock.move(MINUTE - 1)
-  expect((await claimGrants(deps)).ids).toEqual([])
-})
-
 test('a sweep that hung for longer than its claim does not redeem the grant beside another', async () => {
-  const { deps, clock, grant, calls } = await begun()
-  const granted = await grant()
-  await keepGrant(deps, granted)
+  const { deps, clock, grant, keep, calls } = await begun()
+  const granted = await keep(await grant())
   clock.move(29.5 * MINUTE)
   const late = await claimGrants(deps)
   clock.move(MINUTE)
@@ -405,13 +335,6 @@ test('a sweep that hung for longer than its claim does not redeem the grant besi
   expect([await finishGrant(deps, granted.id, late.claim), await calls('token')]).toEqual(['later', redeemed])
   expect(await finishGrant(deps, granted.id, other.claim)).toBe('connected')
   expect(await calls('token')).toEqual([...redeemed, 200])
-})
-
-test('a note about a grant that another worker has finished leaves nothing behind', async () => {
-  const { deps, grant, kept } = await begun()
-  const { id } = await grant()
-  await noteOfGrant(deps, id, { isEnding: 1 })
-  expect(await kept()).toEqual([])
 })
 
 test('a grant does not take the place of a newer one that came after the clock was set back', async () => {
@@ -442,7 +365,7 @@ test.each([
   await uninstall(isDone)
   await works()
   await pass(21 * MINUTE)
-  if (!isDone) expect(await runUninstall(deps, HUB)).toEqual({ is: 'finished' })
+  expect(await runUninstall(deps, HUB)).toEqual({ is: 'finished' })
   await pass(2 * MINUTE)
   expect([await account(), await kept()]).toMatchObject([{ state: 'uninstalled' }, []])
 })
@@ -491,32 +414,37 @@ test.each(['uninstalled', 'reauthorize', 'imported'])(
 )
 
 test('an account that was forgotten right away does not come back with newer tokens of its grant', async () => {
-  const { account, install, isAlive, pass, kept, given, sweep } = await redeemedBesideTheCallback((one) =>
+  const { deps, account, install, isAlive, pass, kept, given, sweep } = await redeemedBesideTheCallback((one) =>
     one.uninstall(true, { uninstallKeepMs: 0 }),
   )
   await sweep()
   await pass(2 * MINUTE)
+  expect(await runUninstall({ ...deps, uninstallKeepMs: 0 }, HUB)).toEqual({ is: 'finished' })
   expect([await account(), await kept()]).toEqual([undefined, []])
   expect(await isAlive(given[0])).toBe(false)
   expect(await install()).toMatchObject({ is: 'connected' })
 })
 
 test('an account that was forgotten right away does not come back with a grant that was parked before', async () => {
-  const { account, install, park, uninstall, works, pass, kept } = await begun()
+  const { deps, account, install, park, uninstall, works, pass, kept } = await begun()
   expect(await install()).toMatchObject({ is: 'connected' })
   await park()
   await uninstall(true, { uninstallKeepMs: 0 })
   await works()
   await pass(2 * MINUTE)
+  expect(await runUninstall({ ...deps, uninstallKeepMs: 0 }, HUB)).toEqual({ is: 'finished' })
   expect([await account(), await kept()]).toEqual([undefined, []])
   expect(await install()).toMatchObject({ is: 'connected' })
 })
 
-test('where Redis lost the numbers that order grants and uninstalls, an install after an uninstall still counts', async () => {
-  const { keys, account, install, uninstall } = await begun()
-  expect(await install()).toMatchObject({ is: 'connected' })
-  await uninstall()
-  await redis.store.del(keys.grants.order)
-  expect(await install()).toMatchObject({ is: 'reconnected' })
-  expect(await account()).toMatchObject({ state: 'active' })
+test('the next intent is above the last one, and no lower than the clock of Redis where that is lost', async () => {
+  const { keys } = await begun()
+  const take = async () => Number(await redis.store.takeIntent(keys.own(NO_ACCOUNT))) / 1_000_000
+  const now = Math.floor(Date.now() / 1_000)
+  const first = await take()
+  expect(first).toBeGreaterThanOrEqual(now)
+  await redis.store.set(keys.grants.intents, now + 60)
+  expect([await take(), await take()]).toEqual([now + 61, now + 62])
+  await redis.store.del(keys.grants.intents)
+  expect(await take()).toBeGreaterThanOrEqual(first)
 })

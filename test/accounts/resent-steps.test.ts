@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest'
-import { NO_ALERT_WRITES, newOperation, stepJson } from '../../src/redis/steps.ts'
+import { accountSteps } from '../../src/redis/account-steps.ts'
+import { NO_ACCOUNT, NO_ALERT_WRITES, stepJson } from '../../src/redis/steps.ts'
 import { Secret } from '../../src/runtime/secret.ts'
 import type { AnswerToStore } from '../../src/tokens/token-store.ts'
-import { CROSSES_NOBODY, vault } from '../support/accounts.ts'
+import { vault } from '../support/accounts.ts'
 import { HUB, worldOfFile } from '../support/world.ts'
 import { KEEP_MS } from './connected.ts'
 
@@ -11,7 +12,6 @@ const world = worldOfFile()
 const NOW = 1_763_719_200_000
 
 interface Connecting {
-  obtainedAt?: number
   refresh?: string
   only?: '' | 'kept'
 }
@@ -19,15 +19,13 @@ interface Connecting {
 const sealed = (token: string, field: 'access' | 'refresh') => vault.seal(new Secret(token), HUB, field)
 
 async function installed() {
-  const operation = newOperation()
   const { store: redis, keys, services, account, of } = await world()
-  await account({ obtainedAt: NOW, operation })
-  const generation = (await redis.hget(keys.own(HUB), 'generation')) ?? ''
+  await account({ obtainedAt: NOW })
+  const version = (await redis.hget(keys.own(HUB), 'version')) ?? ''
   const answer: AnswerToStore = {
     hubId: HUB,
     owner: 'me',
-    generation,
-    grants: operation,
+    version,
     alerts: NO_ALERT_WRITES,
     access: new Secret('access-2'),
     refresh: new Secret('refresh-2'),
@@ -35,14 +33,20 @@ async function installed() {
     refreshAt: NOW + 900_000,
     pollAt: 'unchanged',
   }
+  const times = [answer.times.obtainedAt, answer.times.expiresAt, answer.refreshAt].join(' ')
+  const line = `${HUB} me ${version} ${times} - - - own`
+  const resealed = [sealed('access-2', 'access'), sealed('refresh-2', 'refresh')] as const
   return {
     keys,
     redis,
-    seed: () => account({ obtainedAt: NOW }),
+    services,
+    answer,
     stored: of(HUB).tokens,
-    begin: (by = newOperation()) =>
-      redis.beginUninstall(keys.own(HUB), HUB, NOW, 'asked', 0, stepJson(NO_ALERT_WRITES), 'cli', '', by),
-    connect: (grant: string, { obtainedAt = NOW, refresh = 'refresh-2', only = '' }: Connecting = {}) =>
+    /** The first version of a new intent. */
+    intent: async () => Number(await redis.takeIntent(keys.own(NO_ACCOUNT))),
+    begin: (version: number) =>
+      redis.beginUninstall(keys.own(HUB), HUB, NOW, 'asked', 0, stepJson(NO_ALERT_WRITES), 'cli', '', version),
+    connect: (version: number, { refresh = 'refresh-2', only = '' }: Connecting = {}) =>
       redis.connectAccount(
         keys.own(HUB),
         HUB,
@@ -50,68 +54,93 @@ async function installed() {
         sealed('access-2', 'access'),
         sealed(refresh, 'refresh'),
         'oauth',
-        obtainedAt,
+        NOW,
         NOW + 1_800_000,
         NOW + 900_000,
         '{}',
         stepJson(NO_ALERT_WRITES),
-        grant,
-        ...CROSSES_NOBODY,
+        version,
+        'a-grant',
+        '',
         only,
       ),
-    replace: (by: string) =>
-      redis.importAccount(keys.own(HUB), HUB, NOW, sealed('refresh-2', 'refresh'), 'replace', '{}', by),
+    replace: (version: number) =>
+      redis.importAccount(keys.own(HUB), HUB, NOW, sealed('refresh-2', 'refresh'), 'replace', '{}', version),
     state: () => redis.hget(keys.own(HUB), 'state'),
-    store: () => services.tokens.storeTokens(answer, vault, false),
+    /** The same texts each time. */
+    store: () => accountSteps(redis).storeTokens(keys.own(HUB), line, ...resealed, ''),
   }
 }
 
 test.each([
-  ['a connect', 'connect', 'reconnected'],
+  ['a connect', 'connect', 'reconnected', 'uninstalled'],
+  ['an import that replaces', 'replace', 'replaced', 'uninstalled'],
+] as const)('%s leaves an account that was uninstalled since as it is', async (_, step, done, again) => {
+  const { [step]: send, begin, state, intent } = await installed()
+  const version = await intent()
+  expect(await send(version)).toBe(done)
+  expect(await begin(await intent())).toBe('begun')
+  expect([await send(version), await state()]).toEqual([again, 'uninstalling'])
+})
+
+test.each([
+  ['a connect', 'connect', 'known'],
+  ['an import that replaces', 'replace', 'kept'],
+] as const)('%s leaves an account that was connected since as it is', async (_, step, again) => {
+  const { [step]: send, connect, stored, intent } = await installed()
+  const version = await intent()
+  await send(version)
+  await connect(await intent(), { refresh: 'refresh-3' })
+  expect([await send(version), await stored()]).toMatchObject([again, { refresh: 'refresh-3' }])
+})
+
+test.each([
+  ['a connect', 'connect', 'known'],
   ['an import that replaces', 'replace', 'replaced'],
-] as const)('%s leaves an account that was uninstalled since as it is', async (_, step, done) => {
-  const { [step]: send, begin, state } = await installed()
-  const operation = newOperation()
-  expect(await send(operation)).toBe(done)
-  expect(await begin()).toBe('begun')
-  expect([await send(operation), await state()]).toEqual([done, 'uninstalling'])
+] as const)('%s leaves what was refreshed since as it is', async (_, step, again) => {
+  const { [step]: send, keys, redis, services, answer, stored, intent } = await installed()
+  const version = await intent()
+  await send(version)
+  const refreshed = { ...answer, version: String(version), refresh: new Secret('refresh-3') }
+  expect(await services.tokens.storeTokens(refreshed, vault, false)).toBe('stored')
+  expect([await send(version), await stored()]).toMatchObject([again, { refresh: 'refresh-3' }])
+  expect(await redis.hget(keys.own(HUB), 'version')).toBe(String(version + 1))
+  // One event for each of the two times that it came.
+  expect(await redis.xlen(keys.accountLog)).toBe(2)
 })
 
 test('a connect that comes after newer tokens of its grant leaves those', async () => {
-  const { connect, stored } = await installed()
-  const grant = newOperation()
-  expect(await connect(grant, { obtainedAt: NOW + 1, refresh: 'refresh-3' })).toBe('reconnected')
-  expect([await connect(grant), await stored()]).toMatchObject(['reconnected', { refresh: 'refresh-3' }])
+  const { connect, stored, intent } = await installed()
+  const version = await intent()
+  expect(await connect(version + 1, { refresh: 'refresh-3' })).toBe('reconnected')
+  expect([await connect(version), await stored()]).toMatchObject(['known', { refresh: 'refresh-3' }])
 })
 
 test('a connect that leaves its refresh token to the uninstall under way leaves the one before to it as well', async () => {
-  const { keys, redis, connect, begin, stored } = await installed()
-  const [grant, names] = [newOperation(), ['previous2', 'refresh', 'scopes']]
-  await begin()
-  for (let time = 0; time < 2; time++) {
-    expect([await connect(grant, { only: 'kept' }), await stored()]).toMatchObject([
-      'uninstalling',
-      { refresh: 'refresh-2' },
-    ])
-    expect((await redis.hkeys(keys.account(HUB).tokens)).sort()).toEqual(names)
-  }
+  const { keys, redis, connect, begin, stored, intent } = await installed()
+  await begin(await intent())
+  const version = await intent()
+  const [first, again] = [await connect(version, { only: 'kept' }), await connect(version, { only: 'kept' })]
+  expect([first, again, await stored()]).toMatchObject(['uninstalled', 'uninstalled', { refresh: 'refresh-2' }])
+  const names = await redis.hkeys(keys.account(HUB).tokens)
+  expect(names).toEqual(expect.arrayContaining(['refresh', 'previous']))
 })
 
 test.each([
   ['an uninstall', 'begun'],
   ['an uninstall of what was being uninstalled', 'already'],
 ])('%s leaves an account that was connected since as it is', async (_, is) => {
-  const { begin, state, seed } = await installed()
-  const operation = newOperation()
-  if (is === 'already') await begin()
-  expect(await begin(operation)).toBe(is)
-  await seed()
-  expect([await begin(operation), await state()]).toEqual([is, 'active'])
+  const { begin, state, connect, intent } = await installed()
+  if (is === 'already') await begin(await intent())
+  const version = await intent()
+  expect([await begin(version), await begin(version)]).toEqual([is, is])
+  await connect(await intent())
+  expect([await begin(version), await state()]).toEqual(['refuted', 'active'])
 })
 
 test('the end of an uninstall moves the moment at which the account is forgotten no further', async () => {
-  const { keys, redis, begin, state } = await installed()
-  await begin()
+  const { keys, redis, begin, state, intent } = await installed()
+  await begin(await intent())
   const refresh = await redis.hgetBuffer(keys.account(HUB).tokens, 'refresh')
   const finish = (now: number) =>
     redis.finishUninstall(keys.own(HUB), HUB, now, refresh ?? '', 'deleted', now + KEEP_MS, stepJson(NO_ALERT_WRITES))
@@ -122,8 +151,8 @@ test('the end of an uninstall moves the moment at which the account is forgotten
 })
 
 test('the note of a deletion that failed is made once', async () => {
-  const { keys, redis, begin } = await installed()
-  await begin()
+  const { keys, redis, begin, intent } = await installed()
+  await begin(await intent())
   const note = () =>
     redis.recordUninstallFailure(keys.own(HUB), HUB, 0, NOW, 'no answer', NOW + 2_000, stepJson(NO_ALERT_WRITES))
   expect([await note(), await note()]).toEqual(['recorded', 'lost'])
@@ -138,11 +167,11 @@ test('a store of tokens takes no new token for the one before it, and is told th
 })
 
 test('a store of tokens for an account that is being uninstalled leaves both to be deleted', async () => {
-  const { store, keys, redis, begin } = await installed()
-  await begin()
+  const { store, keys, redis, begin, intent } = await installed()
+  await begin(await intent())
   const both = async () => {
-    const { refresh, previous2 } = await redis.hgetallBuffer(keys.account(HUB).tokens)
-    return [refresh, previous2].map((sealed) => sealed && vault.open(sealed, HUB, 'refresh').reveal())
+    const { refresh, previous } = await redis.hgetallBuffer(keys.account(HUB).tokens)
+    return [refresh, previous].map((sealed) => sealed && vault.open(sealed, HUB, 'refresh').reveal())
   }
   expect([await store(), await both()]).toEqual(['uninstalled', ['refresh-2', 'refresh-1']])
   expect([await store(), await both()]).toEqual(['uninstalled', ['refresh-2', 'refresh-1']])

@@ -92,14 +92,6 @@ test('an imported account is connected, one that is replaced reconnected, one th
   ])
 })
 
-test('a step that is sent again is one event', async () => {
-  const { read, account } = await fleet()
-  const connected = { hubId: 3, obtainedAt: NOW - HOUR, operation: 'one' }
-  await account(connected)
-  await account(connected)
-  expect((await read()).items).toMatchObject([{ change: 'connected', times: 1 }])
-})
-
 test('where the oldest were cut off it names since when all are kept', async () => {
   const { read, keys, store } = await fleet()
   expect(await read()).not.toHaveProperty('keptSince')

@@ -51,7 +51,7 @@ test.each([
   const keys = createKeys(`test-${randomBytes(6).toString('hex')}`)
   const audit = new AuditLog({ store, keys, clock: new HandClock(Date.now()), log })
   const who = { name: 'billing', via }
-  const registry = { get: async () => ({ token: { generation: 1 } }) } as unknown as Registry
+  const registry = { get: async () => ({ token: { version: 1 } }) } as unknown as Registry
   const jobs = { poll: async () => undefined, refresh: async () => ({ is: 'gone' }) as RefreshOutcome }
   for (const hubId of [1, 2, 1, 2, 1]) {
     await pollNow(jobs, { registry, audit }, hubId, who)

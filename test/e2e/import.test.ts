@@ -186,5 +186,4 @@ test('an import that is killed is run again, and what is in already is kept', as
   expect({ sum: (imported ?? 0) + (kept ?? 0), bad }).toEqual({ sum: ROWS, bad: 0 })
   expect(kept).toBeGreaterThan(0)
   expect(imported).toBeGreaterThan(0)
-  expect(await store.hget('{big}:account:5000001', 'generation')).toBe('1')
 })

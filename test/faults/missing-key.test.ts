@@ -36,8 +36,7 @@ function sealUnderForgottenKey(scene: Scene, hubId: number): void {
   const answer: AnswerToStore = {
     hubId,
     owner: 'gone',
-    generation: '0',
-    grants: '',
+    version: '0',
     access: new Secret('a'),
     refresh: undefined,
     times: { obtainedAt: 1, expiresAt: 2 },

@@ -447,10 +447,10 @@ describe('a link that reconnects one account', () => {
     if (owner === undefined) expect(text).toContain('You chose <b>other&lt;b&gt;.example.com</b>')
     // Its state is used up, and a number was taken for its grant.
     const usedUp = keys.usedInstallState(state.split('.')[0] ?? '')
-    const { [usedUp]: used, [keys.grants.order]: order, ...after } = await dump(steps, keys)
-    expect([used, { ...after, [keys.grants.order]: order }]).toEqual([
+    const { [usedUp]: used, [keys.grants.intents]: intents, ...after } = await dump(steps, keys)
+    expect([used, { ...after, [keys.grants.intents]: intents }]).toEqual([
       expect.any(String),
-      { ...before, [keys.grants.order]: expect.any(String) },
+      { ...before, [keys.grants.intents]: expect.any(String) },
     ])
     expect([await deps.registry.get(7), woken]).toEqual([undefined, []])
     expect((await get('/metrics')).text).toContain('plimsoll_installs_total{outcome="other-account"} 1')
@@ -480,7 +480,7 @@ describe('a link that reconnects one account', () => {
 
   test.each([
     ['connects an account that must be connected again', 'reauthorize', 'connected', 'active'],
-    ['drops it where the account was uninstalled', 'uninstalled', 'gone', 'uninstalled'],
+    ['leaves it to the uninstall of an account that was uninstalled', 'uninstalled', 'gone', 'uninstalling'],
     ['refuses an account that is not kept here', undefined, 'gone', undefined],
   ] as const)('of which the provider says only later whose the grant is %s', async (_, before, finished, after) => {
     const { ask, link, begin, provider, deps, clock, keys, connectAccount } = await open()

@@ -2,12 +2,12 @@ import { describe, expect, test } from 'vitest'
 import { isOldEnoughToDoubt } from '../../jobs/poll-limits.ts'
 import { refreshOne } from '../../jobs/refresh-tokens.ts'
 import { sweepFleet } from '../../jobs/sweep-fleet.ts'
-import { NO_ALERT_WRITES } from '../../src/redis/steps.ts'
+import { NO_ACCOUNT, NO_ALERT_WRITES } from '../../src/redis/steps.ts'
 import { Secret } from '../../src/runtime/secret.ts'
 import { createVault } from '../../src/tokens/vault.ts'
 import { watchJson } from '../../src/views/poll-texts.ts'
 import { associations, type PropertiesBody, properties } from '../limits/reports.ts'
-import { putToken } from '../support/accounts.ts'
+import { putToken, SEEDED_VERSION } from '../support/accounts.ts'
 import { fails, failure, reads, tokens } from '../support/fake-provider.ts'
 import { HUB } from '../support/world.ts'
 import { DAY, EVERY_MS, MINUTE, PAIR, pollsOfFile } from './polled.ts'
@@ -399,17 +399,18 @@ describe('the index of fresh readings', () => {
     await one.poll()
     expect(await one.fresh()).toBe(String(connected + 5))
     const record = { state: 'reauthorize' as const, refreshAt: 0, fields: {}, alerts: { changes: [], entries: [] } }
-    await one.services.tokens.recordFailure(HUB, 'owner', '1', { ...record, pollAt: 'never' })
+    await one.services.tokens.recordFailure(HUB, 'owner', SEEDED_VERSION, { ...record, pollAt: 'never' })
     expect(await one.fresh()).toBeNull()
     expect(await one.coverage()).toEqual({ polled: 0, stale: 0, failing: 0, failingForLong: 0, notWatched: 0 })
     await one.account()
     expect(await one.coverage()).toMatchObject({ polled: 1, stale: 0, failing: 0 })
-    await one.store.importAccount(one.keys.own(HUB), HUB, one.clock.now(), 'sealed', 'replace', '{}', 'one')
+    const intent = await one.store.takeIntent(one.keys.own(NO_ACCOUNT))
+    await one.store.importAccount(one.keys.own(HUB), HUB, one.clock.now(), 'sealed', 'replace', '{}', intent)
     expect(await one.fresh()).toBeNull()
     await one.account()
-    const generation = await one.store.hget(one.keys.account(HUB).account, 'generation')
+    const version = await one.store.hget(one.keys.account(HUB).account, 'version')
     const writes = JSON.stringify(NO_ALERT_WRITES)
-    expect(await one.store.refuseForeignToken(one.keys.own(HUB), HUB, String(generation), 456, '{}', writes)).toBe(
+    expect(await one.store.refuseForeignToken(one.keys.own(HUB), HUB, String(version), 456, '{}', writes)).toBe(
       'refused',
     )
     expect(await one.coverage()).toMatchObject({ polled: 0, notWatched: 0 })

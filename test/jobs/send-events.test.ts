@@ -12,7 +12,7 @@ import {
 } from '../../src/alerts/alert-state.ts'
 import { type AttemptRecord, BEHIND_MS, CLAIM_MS } from '../../src/delivery/deliveries.ts'
 import { accountSteps } from '../../src/redis/account-steps.ts'
-import { NO_ALERT_WRITES, stepJson } from '../../src/redis/steps.ts'
+import { NO_ACCOUNT, NO_ALERT_WRITES, stepJson } from '../../src/redis/steps.ts'
 import { aRelay, INTERVAL, WAIT } from '../alerts/a-relay.ts'
 import { HandClock } from '../support/hand-clock.ts'
 import { HUB, worldOfFile } from '../support/world.ts'
@@ -32,7 +32,6 @@ async function world(eventReceivers = { accounts: ['hook'], acknowledgements: []
     await relay.deliveries.record(begun, { outcome, nextAt, reason: 'so', ms: 1 }, clock.now())
     return begun.message
   }
-  let operation = 0
   return {
     store,
     keys,
@@ -54,7 +53,7 @@ async function world(eventReceivers = { accounts: ['hook'], acknowledgements: []
       }
       return types
     },
-    import: (replace = '') =>
+    import: async (replace = '') =>
       store.importAccount(
         keys.own(HUB),
         HUB,
@@ -62,17 +61,16 @@ async function world(eventReceivers = { accounts: ['hook'], acknowledgements: []
         'token',
         replace,
         JSON.stringify({ hubDomain: 'acme.example.com' }),
-        `op${++operation}`,
-        '',
+        await store.takeIntent(keys.own(NO_ACCOUNT)),
       ),
     lose: async () => {
-      const generation = (await store.hget(keys.own(HUB), 'generation')) ?? ''
+      const version = (await store.hget(keys.own(HUB), 'version')) ?? ''
       const fields = JSON.stringify({ rejectedAt: String(clock.now()) })
       return store.recordRefreshFailure(
         keys.own(HUB),
         HUB,
         'me',
-        generation,
+        version,
         'reauthorize',
         clock.now(),
         'never',
@@ -81,9 +79,9 @@ async function world(eventReceivers = { accounts: ['hook'], acknowledgements: []
       )
     },
     recover: async () => {
-      const [generation = '', grants = ''] = await store.hmget(keys.own(HUB), 'generation', 'grants')
+      const version = await store.hget(keys.own(HUB), 'version')
       const now = clock.now()
-      const line = [HUB, `o${++operation}`, generation, now, now + 1e6, now + 5e5, '-', '-', '-', grants].join(' ')
+      const line = [HUB, 'me', version, now, now + 1e6, now + 5e5, '-', '-', '-', 'own'].join(' ')
       return accountSteps(store).storeTokens(keys.own(HUB), line, 'access', '', '')
     },
     uninstall: async () =>
@@ -96,7 +94,6 @@ async function world(eventReceivers = { accounts: ['hook'], acknowledgements: []
         stepJson(NO_ALERT_WRITES),
         'cli',
         '',
-        `op${++operation}`,
         '',
       ),
   }
@@ -274,8 +271,7 @@ test('hundreds that wait read their account once a sweep, and keep no event of a
     'token',
     '',
     JSON.stringify({ hubDomain: 'b.example.com' }),
-    'op1',
-    '',
+    await one.store.takeIntent(one.keys.own(NO_ACCOUNT)),
   )
   const calls: string[] = []
   const store = new Proxy(one.store, {

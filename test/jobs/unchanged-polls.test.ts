@@ -252,10 +252,8 @@ function watchWithoutEnd(kept: Awaited<ReturnType<typeof readWatch>>) {
 async function left({ store, keys, of }: World) {
   const own = keys.account(HUB)
   const { due, fresh, nearest, pollFailing } = keys
-  // What was made of chance for each of them is no part of what a poll leaves.
-  const { operations: _, grants: __, ...account } = await store.hgetall(own.account)
   return {
-    account,
+    account: await store.hgetall(own.account),
     alerts: await store.hgetall(own.alerts),
     alerting: await store.smembers(keys.alerting),
     watch: watchWithoutEnd(await readWatch(store, keys, HUB)),

@@ -69,7 +69,7 @@ describe('what a poll found', () => {
     await poll(NOW + 2, alsoWrites({ nearness: 'none' }))
     expect(await ranked()).toEqual([])
     await poll(NOW + 3, alsoWrites({ nearness: 110 }))
-    await store.beginUninstall(keys.own(HUB), HUB, NOW, 'left', 0, stepJson(NO_ALERT_WRITES), 'cli', '', 'one')
+    await store.beginUninstall(keys.own(HUB), HUB, NOW, 'left', 0, stepJson(NO_ALERT_WRITES), 'cli', '', '')
     expect(await ranked()).toEqual([])
   })
 

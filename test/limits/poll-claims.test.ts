@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { NEW_WATCH } from '../../src/limits/watch/watch.ts'
 import { NO_ALERT_WRITES, stepJson } from '../../src/redis/steps.ts'
-import { dump, outboxOf } from '../support/accounts.ts'
+import { dump, outboxOf, SEEDED_VERSION } from '../support/accounts.ts'
 import { redisOfFile } from '../support/of-file.ts'
 import {
   BESIDE,
@@ -87,7 +87,7 @@ describe('the claim of a poll', () => {
   test('of an account that is not polled any more is gone, and nothing of it comes back', async () => {
     const { polls, keys, store, claim, dueAt } = await account()
     const until = await claim()
-    await store.beginUninstall(keys.own(HUB), HUB, NOW, 'x', 0, stepJson(NO_ALERT_WRITES), 'cli', '', 'one')
+    await store.beginUninstall(keys.own(HUB), HUB, NOW, 'x', 0, stepJson(NO_ALERT_WRITES), 'cli', '', '')
     const before = await dump(store, keys)
     const found = { ...result(until, { alerts: writes('', 'new'), nearness: 5, failingSince: NOW }), freshAt: NOW }
     expect(await polls.commit([found])).toEqual(['gone'])
@@ -156,7 +156,7 @@ describe('what the next poll goes by', () => {
     const failing = { count: 2, reason: 'x', at: NOW, since: NOW }
     await all.poll(NOW, () => ({ watch: { seen: SEEN, failing }, readings: FIRST.readings }))
     const refuse = () => {
-      const refused = [HUB, '1', '9', JSON.stringify({}), stepJson(NO_ALERT_WRITES)]
+      const refused = [HUB, SEEDED_VERSION, '9', JSON.stringify({}), stepJson(NO_ALERT_WRITES)]
       return all.store.refuseForeignToken(all.keys.own(HUB), ...refused)
     }
     return { ...all, refuse, failing }
@@ -196,7 +196,7 @@ describe('what the next poll goes by', () => {
       expect(begun.watch).toMatchObject({ polledAt: NOW, failing: undefined, seen: undefined, turn: undefined })
       expect(begun.readings.unpacked()).toEqual(NUMBERS)
       // A grant is never less than that.
-      await store.beginUninstall(keys.own(HUB), HUB, NOW, 'x', 0, stepJson(NO_ALERT_WRITES), 'cli', '', 'one')
+      await store.beginUninstall(keys.own(HUB), HUB, NOW, 'x', 0, stepJson(NO_ALERT_WRITES), 'cli', '', '')
       expect((await store.getBuffer(own.watch))?.toString('latin1', 0, 1)).toBe('g')
     }
   })

@@ -5,7 +5,7 @@ import { readWatch } from '../../src/limits/watch/read-watch.ts'
 import { NEW_WATCH } from '../../src/limits/watch/watch.ts'
 import { UnreadableRecord } from '../../src/redis/account-record.ts'
 import { ACCOUNT_STATES, type AccountState } from '../../src/redis/keys.ts'
-import { outboxOf, putAccess, vault } from '../support/accounts.ts'
+import { outboxOf, putAccess, SEEDED_VERSION, vault } from '../support/accounts.ts'
 import { redisOfFile } from '../support/of-file.ts'
 import {
   alsoWrites,
@@ -41,8 +41,8 @@ describe('a poll', () => {
       watch: NEW_WATCH,
       forecasts: '["told"]',
       pausedUntil: NOW + 5,
-      access: { generation: '1', times: { obtainedAt: NOW, expiresAt: NOW + 1_800_000 } },
-      record: { state: 'active', generation: '1', metadataDue: false },
+      access: { version: SEEDED_VERSION, times: { obtainedAt: NOW, expiresAt: NOW + 1_800_000 } },
+      record: { state: 'active', version: SEEDED_VERSION, metadataDue: false },
       alertStates: { overall: '["warning"]' },
     })
     expect(begun.readings.unpacked()).toBeUndefined()
@@ -79,7 +79,7 @@ describe('a poll', () => {
     expect(begunOf(await polls.read(HUB)).record).toBeUndefined()
     for (const spoil of [() => store.set(own.access, 'x'), () => store.del(own.access)]) {
       await spoil()
-      const record = { state: 'active', generation: '1', metadataDue: false }
+      const record = { state: 'active', version: SEEDED_VERSION, metadataDue: false }
       expect(begunOf(await polls.read(HUB))).toMatchObject({ record, access: undefined, watch: { polledAt: NOW } })
     }
     await store.rpush(own.access, 'of another type')

@@ -16,7 +16,7 @@ const OWNER = `me ${NOW}`
 /** Accounts with a refresh token of their own. */
 async function seed(on: Store, ...hubIds: number[]) {
   for (const hubId of hubIds) {
-    await on.hset(keys.own(hubId), { state: 'active', obtainedAt: NOW, expiresAt: NOW + 1_000, generation: 1 })
+    await on.hset(keys.own(hubId), { state: 'active', obtainedAt: NOW, expiresAt: NOW + 1_000, version: 1 })
     await on.hset(keys.account(hubId).tokens, 'refresh', `refresh-${hubId}`)
   }
 }
@@ -73,7 +73,7 @@ describe('steps on accounts', () => {
     const before = await scriptsRun(store)
     const big = Buffer.alloc(100_000)
     const stored = [1, 2, 3, 4].map((hubId) =>
-      accountSteps(store).storeTokens(keys.own(hubId), `${hubId} me 1 ${NOW} ${NOW} ${NOW} - - - a`, big, '', ''),
+      accountSteps(store).storeTokens(keys.own(hubId), `${hubId} me 1 ${NOW} ${NOW} ${NOW} - - - own`, big, '', ''),
     )
     expect(await Promise.all(stored)).toEqual(['unknown', 'unknown', 'unknown', 'unknown'])
     expect((await scriptsRun(store)) - before).toBe(2)

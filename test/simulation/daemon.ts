@@ -165,8 +165,8 @@ export function startDaemon(
     connect: (code, only) => connectWithCode(deps, new Secret(code), { only }),
     import: (hubId, refreshToken) => importRows(deps, rowOf(hubId, refreshToken), importOptions),
     refreshNow: async (hubId) => {
-      const generation = await store.hget(keys.account(hubId).account, 'generation')
-      if (generation !== null) await refreshOne(deps, hubId, generation)
+      const version = await store.hget(keys.account(hubId).account, 'version')
+      if (version !== null) await refreshOne(deps, hubId, version)
     },
     beginUninstall: (hubId) => beginUninstall(deps, hubId, { by: 'cli', reason: 'asked' }),
     sweepGrants: () => sweepGrants(deps),

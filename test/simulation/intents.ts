@@ -18,10 +18,9 @@ export class Intents {
   /** Those whose grant was dropped for that: nobody deletes it. */
   readonly strange = new Set<number>()
   readonly #last = new Map<number, Wish>()
-  readonly #done = new Set<string>()
-  /** When each grant was kept, and when each number was taken for an uninstall. */
-  readonly #kept = new Map<string, number>()
-  readonly #asked = new Map<string, number>()
+  readonly #done = new Set<number>()
+  /** When each intent was given: a grant was kept, an import begun, or an uninstall asked for. */
+  readonly #given = new Map<number, number>()
   #steps = 0
 
   /** How often each account was stored with a new grant. */
@@ -32,44 +31,35 @@ export class Intents {
   }
 
   note({ step, hubId, args, answer }: DoneStep): void {
-    const at = ++this.#steps
-    if (step === 'takeOrder') this.#asked.set(String(answer), at)
+    const now = ++this.#steps
+    if (GIVES.has(step) && !this.#given.has(intentOf(answer))) this.#given.set(intentOf(answer), now)
     if (answer === 'strange') this.strange.add(hubId)
-    const operation = String(args.find((arg) => typeof arg === 'string' && OPERATION.test(arg)))
-    if (step === 'parkGrant' && !this.#kept.has(operation)) this.#kept.set(operation, at)
-    const intent = INTENT_OF[step]?.[String(answer)]
-    if (intent === undefined) return
+    const is = INTENT_OF[step]?.[String(answer)]
+    if (is === undefined) return
+    const version = Number(args[VERSION_OF[step] ?? 0])
     // A grant may be stored again with newer tokens.
-    const install = `${operation} ${args[6]}`
-    if (STORES.has(String(answer)) && !this.#done.has(install)) {
-      this.#done.add(install)
+    if (STORES.has(String(answer)) && !this.#done.has(version))
       this.installs.set(hubId, (this.installs.get(hubId) ?? 0) + 1)
-    }
-    if (this.#done.has(operation)) return
-    this.#done.add(operation)
-    if (intent === 'connected' && this.byOtherLink.has(hubId)) return
-    const wish = {
-      is: intent,
-      at: (step === 'beginUninstall' ? this.#asked.get(String(args.at(-1))) : this.#kept.get(operation)) ?? at,
-    }
-    const before = this.#last.get(hubId)
-    // What is live is uninstalled by whoever asks for it.
-    if (answer !== 'begun' && before !== undefined && before.at > wish.at) return
-    this.#last.set(hubId, wish)
+    this.#done.add(version)
+    if (is === 'connected' && this.byOtherLink.has(hubId)) return
+    const at = this.#given.get(intentOf(version)) ?? now
+    if (at >= (this.#last.get(hubId)?.at ?? 0)) this.#last.set(hubId, { is, at })
   }
 }
 
-/** A grant has a longer one. */
-const OPERATION = /^([\w-]{16}|[\w-]{22})$/
+const intentOf = (version: unknown) => Math.floor(Number(version) / 1_000_000)
 
+const GIVES = new Set(['parkGrant', 'takeIntent'])
+/** Where it is among the arguments. */
+const VERSION_OF: Record<string, number> = { connectAccount: 11, importAccount: 6, beginUninstall: 8 }
 const STORES = new Set(['connected', 'reconnected', 'imported', 'replaced'])
 
-/** An install that finds its account uninstalled was wished for all the same, if that was later. */
+/** An install that finds its account uninstalled, or connected later, was wished for all the same. */
 const INTENT_OF: Record<string, Record<string, Intent>> = {
   connectAccount: {
     connected: 'connected',
     reconnected: 'connected',
-    uninstalling: 'connected',
+    known: 'connected',
     uninstalled: 'connected',
   },
   importAccount: { imported: 'connected', replaced: 'connected' },

@@ -67,18 +67,19 @@ async function judgeAccount(scene: Scene, hubId: number, intent: Intent, isStran
   if (intent === 'uninstalled') {
     if (isLive) return 'an uninstalled account is back'
     if (state !== null) return `an uninstalled account is never forgotten`
-    return canBeKnown.length > 0 && !isStrange ? 'a refresh token is left alive after the uninstall' : undefined
+    // A grant that was given up stays as it is.
+    const isExcused = isStrange || scene.world.grantsGivenUp > 0
+    return canBeKnown.length > 0 && !isExcused ? 'a refresh token is left alive after the uninstall' : undefined
   }
-  if (!isLive && state === null && scene.world.grantsGivenUp > 0)
-    return canBeKnown.length > 0 ? 'a grant that was given up stays alive' : undefined
+  if (!isLive && state === null && scene.world.grantsGivenUp > 0) return undefined
   if (!isLive) return state === null ? 'a grant is stored nowhere' : 'a connected account is gone'
   if (alive.length === 0) {
-    const isDeleted = provider.of(hubId).at(-1)?.is === 'deleted' && scene.world.grantsGivenUp === 0
-    return isDeleted ? 'the new grant is deleted' : undefined
+    return provider.of(hubId).at(-1)?.is === 'deleted' ? 'the new grant is deleted' : undefined
   }
-  // The one before is tried where the last one is refused.
+  // Those before are tried where the last one is refused.
   const kept = await keptTokens(scene, hubId)
-  return kept.some(({ is }) => is === 'alive') || canBeKnown.length === 0 ? undefined : LOST
+  if (kept.some(({ is }) => is === 'alive') || canBeKnown.length === 0) return undefined
+  return scene.world.grantsGivenUp > 0 ? undefined : LOST
 }
 
 /** An account whose refresh token is good has an access token, and is refreshed before that ends. */

@@ -33,14 +33,11 @@ export function simulatedStore(world: World, process: Process, real: Store, watc
         const hubId = hubIdOf(args)
         // One that was refused is done for the first time when it is sent again.
         let isDone = false
-        let first: unknown
         return world.ask(process, 'store', `${name}${hubId === 0 ? '' : ` ${hubId}`}`, async () => {
           const answer = await (own as Command).apply(target, args)
           if (name === 'hscan') return inOrder(answer as [string, string[]])
-          // The number of an uninstall is the last one that was taken for it. What was kept may be strange by now.
-          if (!isDone || name === 'takeOrder' || answer === 'strange') tellOf(watch, process, name, args, answer)
-          if (isDone && KNOWN_AGAIN[name]?.test(String(first)) && answer !== first) world.answeredOtherwise.add(name)
-          first ??= answer
+          // An intent is the last one that was taken for it. What was kept may be strange by now.
+          if (!isDone || name === 'takeIntent' || answer === 'strange') tellOf(watch, process, name, args, answer)
           isDone = true
           return answer
         })
@@ -48,13 +45,6 @@ export function simulatedStore(world: World, process: Process, real: Store, watc
     },
   })
   return store
-}
-
-/** Answers of steps that are known by their operation: done again, they answer the same. */
-const KNOWN_AGAIN: Record<string, RegExp> = {
-  connectAccount: /^(re)?connected$/,
-  importAccount: /^(imported|replaced)$/,
-  beginUninstall: /^(begun|already)$/,
 }
 
 function timeOf({ now, redisAheadMs }: World): [seconds: string, microseconds: string] {

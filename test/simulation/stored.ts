@@ -34,7 +34,7 @@ export interface Told {
 }
 
 export interface StoredAccess {
-  /** What is known with the token: its generation, its times, the domain. */
+  /** What is known with the token: its version, its times, the domain. */
   facts: string
   sealed: Buffer
 }
@@ -50,10 +50,11 @@ export class Stored {
     return this.redis.hget(NAMES.account(hubId), name)
   }
 
-  /** The refresh tokens that are redeemed, sealed. */
+  /** The refresh tokens that are redeemed, sealed: the stored one, then those before it. */
   async refreshTokens(hubId: number): Promise<Buffer[]> {
-    const found = await this.redis.hmgetBuffer(NAMES.tokens(hubId), 'refresh', 'previous')
-    return found.filter((sealed) => sealed !== null)
+    const { refresh, ...others } = await this.redis.hgetallBuffer(NAMES.tokens(hubId))
+    const before = Object.keys(others).filter((name) => name.startsWith('previous'))
+    return [refresh, ...before.sort().map((name) => others[name])].filter((sealed) => sealed !== undefined)
   }
 
   async access(hubId: number): Promise<StoredAccess | undefined> {
@@ -64,7 +65,7 @@ export class Stored {
 
   /** What the record has of the access token. */
   async factsOfRecord(hubId: number): Promise<string> {
-    const names = ['generation', 'obtainedAt', 'expiresAt', 'hubDomain']
+    const names = ['version', 'obtainedAt', 'expiresAt', 'hubDomain']
     return (await this.redis.hmget(NAMES.account(hubId), ...names)).join(' ')
   }
 

@@ -143,10 +143,7 @@ export class World {
     this.schedule.push(line)
   }
 
-  /** Steps that answered otherwise when they ran again. */
-  readonly answeredOtherwise = new Set<string>()
-
-  /** Grants that the provider named no account of for an hour: they are deleted by the rule. */
+  /** Grants that the provider named no account of for an hour: they are dropped by the rule. */
   grantsGivenUp = 0
 
   noteLine(line: string): void {

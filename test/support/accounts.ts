@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Store } from '../../src/redis/connect.ts'
 import type { Keys } from '../../src/redis/keys.ts'
-import { NO_ALERT_WRITES, newOperation } from '../../src/redis/steps.ts'
+import { NO_ACCOUNT, NO_ALERT_WRITES } from '../../src/redis/steps.ts'
 import { Secret } from '../../src/runtime/secret.ts'
 import { readAccess, type StoredAccess } from '../../src/tokens/stored-access.ts'
 import { createVault, type TokenField, type Vault, type VaultKey } from '../../src/tokens/vault.ts'
@@ -16,16 +16,17 @@ export interface SeededAccount {
   refreshToken?: string
   obtainedAt: number
   lifeMs?: number
-  operation?: string
 }
 
-/** For `connectAccount`: the grant is the newest, whatever the clock says. */
-export const CROSSES_NOBODY = [Number.MIN_SAFE_INTEGER, '', '']
+/** Of an account that is seeded for the first time: the intents of a test itself are all higher. */
+export const SEEDED_VERSION = '1000000'
 
 /** An account as the callback leaves it: connected, active, refresh planned at three fifths of its token's life. */
 export async function seedAccount(store: Store, keys: Keys, account: SeededAccount): Promise<void> {
   const { hubId = 123, hubDomain = 'acme.example.com', obtainedAt, lifeMs = 1_800_000 } = account
-  const { accessToken = 'access-1', refreshToken = 'refresh-1', operation = newOperation() } = account
+  const { accessToken = 'access-1', refreshToken = 'refresh-1' } = account
+  const isKnown = await store.exists(keys.own(hubId), `${keys.leftPrefix}${hubId}`)
+  const version = isKnown === 0 ? SEEDED_VERSION : await store.takeIntent(keys.own(NO_ACCOUNT))
   const is = await store.connectAccount(
     keys.own(hubId),
     hubId,
@@ -38,8 +39,10 @@ export async function seedAccount(store: Store, keys: Keys, account: SeededAccou
     obtainedAt + Math.floor(lifeMs * 0.6),
     JSON.stringify({ hubDomain }),
     JSON.stringify(NO_ALERT_WRITES),
-    operation,
-    ...CROSSES_NOBODY,
+    version,
+    'a-grant',
+    '',
+    '',
   )
   if (is === 'stale') throw new Error('somebody else is at this account')
 }
@@ -75,10 +78,10 @@ export async function sealedAccess(store: Store, keys: Keys, hubId = 123): Promi
 /** Another value in the place of the account's access token; what is known with it is as the record has it. */
 export async function putAccess(store: Store, keys: Keys, sealed: Buffer | string, hubId = 123): Promise<void> {
   const { account, access } = keys.account(hubId)
-  const names = ['generation', 'obtainedAt', 'expiresAt', 'hubDomain'] as const
-  const [generation, obtainedAt, expiresAt, hubDomain] = await store.hmget(account, ...names)
+  const names = ['version', 'obtainedAt', 'expiresAt', 'hubDomain'] as const
+  const [version, obtainedAt, expiresAt, hubDomain] = await store.hmget(account, ...names)
   const times = { obtainedAt: Number(obtainedAt ?? 0), expiresAt: Number(expiresAt ?? 0) }
-  const text = { generation: generation ?? '1', times, hubDomain: hubDomain ?? '', sealed: Buffer.from(sealed) }
+  const text = { version: version ?? '1', times, hubDomain: hubDomain ?? '', sealed: Buffer.from(sealed) }
   await store.set(access, formatAccess(text))
 }
 
@@ -124,7 +127,7 @@ export async function dump(store: Store, keys: Keys): Promise<Record<string, str
 }
 
 /** The access token as the steps store it. */
-export function formatAccess({ generation, times, hubDomain, sealed }: StoredAccess): Buffer {
+export function formatAccess({ version, times, hubDomain, sealed }: StoredAccess): Buffer {
   const domain = hubDomain.replaceAll('\n', ' ')
-  return Buffer.concat([Buffer.from(`${generation} ${times.obtainedAt} ${times.expiresAt} ${domain}\n`), sealed])
+  return Buffer.concat([Buffer.from(`${version} ${times.obtainedAt} ${times.expiresAt} ${domain}\n`), sealed])
 }

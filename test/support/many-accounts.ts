@@ -32,7 +32,7 @@ export async function seedFleet(store: Store, keys: Keys, count: number): Promis
     commands.hset(own.account, {
       state: 'active',
       hubDomain: domainOf(hubId),
-      generation: 1,
+      version: 1,
       connectedAt: 1,
       user: `admin@${domainOf(hubId)}`,
       firstConnectedAt: 1,
@@ -40,7 +40,7 @@ export async function seedFleet(store: Store, keys: Keys, count: number): Promis
     })
     const sealed = vault.seal(new Secret(accessTokenOf(hubId)), hubId, 'access')
     const times = { obtainedAt: 0, expiresAt: 0 } // Until they are planned.
-    commands.set(own.access, formatAccess({ generation: '1', times, hubDomain: domainOf(hubId), sealed }))
+    commands.set(own.access, formatAccess({ version: '1', times, hubDomain: domainOf(hubId), sealed }))
     commands.hset(own.tokens, {
       refresh: vault.seal(new Secret(refreshTokenOf(hubId)), hubId, 'refresh'),
       scopes: 'oauth crm.objects.contacts.read crm.schemas.custom.read',
@@ -52,8 +52,8 @@ export async function seedFleet(store: Store, keys: Keys, count: number): Promis
 
 /** Of an access token as it is stored. */
 const MOVE_LIFE = `
-local generation, others = string.match(redis.call('GET', KEYS[1]), '^(%d+) %d+ %d+( .*)$')
-return redis.call('SET', KEYS[1], generation .. ' ' .. ARGV[1] .. ' ' .. ARGV[2] .. others)`
+local version, others = string.match(redis.call('GET', KEYS[1]), '^(%d+) %d+ %d+( .*)$')
+return redis.call('SET', KEYS[1], version .. ' ' .. ARGV[1] .. ' ' .. ARGV[2] .. others)`
 
 /** Gives accounts other tokens' lives and other turns; where there is none, the account stays as it is. */
 export async function plan(

@@ -6,7 +6,7 @@ import { AccessTokens, hasTimeForACall, judgeAfterRefresh, judgeToken } from '..
 import { type RefreshOutcome, refreshTokensOf } from '../../src/tokens/refresh-account.ts'
 import type { StoredToken } from '../../src/tokens/token-store.ts'
 import { createVault } from '../../src/tokens/vault.ts'
-import { putAccess, putToken, takeLease } from '../support/accounts.ts'
+import { putAccess, putToken, SEEDED_VERSION, takeLease } from '../support/accounts.ts'
 import { failure, slowAnswer, tokens } from '../support/fake-provider.ts'
 import type { HandClock } from '../support/hand-clock.ts'
 import { accountIn, HUB, type World, worldOfFile } from '../support/world.ts'
@@ -19,7 +19,7 @@ describe('what to do for who asks', () => {
   const NOW = 1_000_000
   const stored = (more: Partial<StoredToken> = {}): StoredToken => ({
     state: 'active',
-    generation: '4',
+    version: '4',
     obtainedAt: NOW - LIFE / 2,
     expiresAt: NOW + LIFE / 2,
     retryAt: null,
@@ -102,7 +102,7 @@ function accessTokensOf({ services }: World, more: Partial<ConstructorParameters
     tokens: stored,
     vault,
     clock,
-    refresh: (hubId, generation) => refreshTokensOf(services, hubId, { refused: generation }),
+    refresh: (hubId, version) => refreshTokensOf(services, hubId, { refused: version }),
     identify: () => Promise.reject(new Error('not to be asked')),
     ...more,
   })
@@ -181,7 +181,7 @@ describe('an access token', () => {
     const reading = {
       read: async (hubId: number) => {
         const stored = await own.read(hubId)
-        if (reads++ === 0) await s.refresh('1')
+        if (reads++ === 0) await s.refresh(SEEDED_VERSION)
         return stored
       },
       noteServed: own.noteServed.bind(own),
@@ -205,7 +205,7 @@ describe('an access token', () => {
     const s = await seeded()
     const stored = await s.services.tokens.read(HUB)
     await beginUninstall(s.services, HUB, { by: 'api', reason: 'asked' })
-    const noted = await s.services.tokens.noteServed(HUB, stored?.generation ?? '', 1, 'billing')
+    const noted = await s.services.tokens.noteServed(HUB, stored?.version ?? '', 1, 'billing')
     expect(noted).toBe('stale')
     expect(await s.ask()).toBe('gone')
     expect((await s.record()).tokenServedAt).toBeUndefined()

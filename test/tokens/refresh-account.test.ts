@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { uninstallAfterRefusal } from '../../src/accounts/uninstall.ts'
 import { refreshTokensOf } from '../../src/tokens/refresh-account.ts'
 import { createVault } from '../../src/tokens/vault.ts'
-import { dump, endLease } from '../support/accounts.ts'
+import { dump, endLease, SEEDED_VERSION } from '../support/accounts.ts'
 import { failure, tokens } from '../support/fake-provider.ts'
 import { accountIn, HUB, type World } from '../support/world.ts'
 import { type Answered, DAY, LIFE, MINUTE, refreshesOfFile } from './a-refresh.ts'
@@ -52,7 +52,7 @@ describe('a refresh', () => {
     expect(await w.tokens()).toEqual({ access: 'access-2', refresh: 'refresh-2', previous: 'refresh-1' })
     expect(await w.record()).toMatchObject({
       state: 'active',
-      generation: '2',
+      version: '1000001',
       obtainedAt: `${sentAt}`,
       expiresAt: `${sentAt + LIFE}`,
       refreshedAt: `${sentAt}`,
@@ -87,8 +87,8 @@ describe('a refresh', () => {
 
   test('of tokens that were refused is made although they look good, once: the ones after them are not those', async () => {
     const w = await connected(async () => tokens('access-2'))
-    expect(await w.refresh('1')).toMatchObject({ is: 'refreshed', expired: false })
-    expect([(await w.refresh('1')).is, (await w.refresh('0')).is]).toEqual(['fresh', 'fresh'])
+    expect(await w.refresh(SEEDED_VERSION)).toMatchObject({ is: 'refreshed', expired: false })
+    expect([(await w.refresh(SEEDED_VERSION)).is, (await w.refresh('0')).is]).toEqual(['fresh', 'fresh'])
     expect(w.provider.calls).toHaveLength(1)
   })
 
@@ -151,7 +151,7 @@ describe('a refresh that fails', () => {
     expect(await w.dueAt('refresh')).toBe(again)
     expect(await w.lease()).toBeUndefined()
     w.clock.move(1)
-    expect(await w.refresh('1')).toMatchObject({ is: 'failed' })
+    expect(await w.refresh(SEEDED_VERSION)).toMatchObject({ is: 'failed' })
     expect(w.provider.calls).toHaveLength(2)
   })
 
@@ -209,7 +209,7 @@ describe('a rotated refresh token', () => {
     expect(await w.refresh()).toMatchObject({ is: 'refreshed' })
     expect(w.asked()).toEqual(['refresh-2', 'refresh-1'])
     expect(await w.tokens()).toEqual({ access: 'access-3', refresh: stored, previous })
-    expect(await w.record()).toMatchObject({ state: 'active', generation: '3', obtainedAt: `${sentAt}` })
+    expect(await w.record()).toMatchObject({ state: 'active', version: '1000002', obtainedAt: `${sentAt}` })
     expect(await w.outbox()).toEqual([])
     expect(await w.lease()).toBeUndefined()
   })

@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import type { Keys } from '../../src/redis/keys.ts'
-import { NO_ALERT_WRITES, newOperation, stepJson } from '../../src/redis/steps.ts'
+import { NO_ACCOUNT, NO_ALERT_WRITES, stepJson } from '../../src/redis/steps.ts'
 import { Secret } from '../../src/runtime/secret.ts'
 import { type RekeyWatcher, rekeyAll, type Writer } from '../../src/tokens/rekey.ts'
 import { createVault, keyIdOf, type TokenField, type Vault } from '../../src/tokens/vault.ts'
 import { checkKeys, markKey } from '../../src/tokens/vault-keys.ts'
-import { CROSSES_NOBODY, putAccess, sealedAccess } from '../support/accounts.ts'
+import { putAccess, sealedAccess } from '../support/accounts.ts'
 import { HandClock } from '../support/hand-clock.ts'
 import { redisOfFile } from '../support/of-file.ts'
 
@@ -42,8 +42,10 @@ async function connect(keys: Keys, hubId: number, vault: Vault): Promise<void> {
     3,
     '{}',
     stepJson(NO_ALERT_WRITES),
-    newOperation(),
-    ...CROSSES_NOBODY,
+    await redis.store.takeIntent(keys.own(NO_ACCOUNT)),
+    'a-grant',
+    '',
+    '',
   )
   const previous = vault.seal(new Secret(`previous-${hubId}`), hubId, 'refresh')
   await redis.store.hset(keys.account(hubId).tokens, 'previous', previous)
@@ -119,11 +121,11 @@ function storeWith(between: () => Promise<void>) {
 describe('a rekey', () => {
   test('encrypts every stored value anew with the first key, and the tokens are the same', async () => {
     const keys = await fleet(150)
-    const generation = await redis.store.hget(keys.account(7).account, 'generation')
+    const version = await redis.store.hget(keys.account(7).account, 'version')
     const rekeyed = await rekeyAll(deps(keys), watch())
     expect(rekeyed).toMatchObject({ is: 'clean', keyId: 'k2', accounts: 150, replaced: 450, passes: 1, unopened: [] })
     for (let hubId = 1; hubId <= 150; hubId++) expect(await stored(keys, hubId)).toEqual(under('k2', hubId))
-    expect(await redis.store.hget(keys.account(7).account, 'generation')).toBe(generation)
+    expect(await redis.store.hget(keys.account(7).account, 'version')).toBe(version)
   })
 
   test('of what is done already does nothing, and leaves each byte as it is', async () => {

@@ -21,7 +21,7 @@ import { rekeyAll } from '../../src/tokens/rekey.ts'
 import { describeStuck, resealLines, SealedFile, storeSealed, unopenedLines } from '../../src/tokens/sealed-tokens.ts'
 import { type AnswerToStore, type GrantToStore, TokenStore, type TokensToStore } from '../../src/tokens/token-store.ts'
 import { createVault, type VaultKey } from '../../src/tokens/vault.ts'
-import { seedAccount, storedTokens, vault, vaultKey } from '../support/accounts.ts'
+import { SEEDED_VERSION, seedAccount, storedTokens, vault, vaultKey } from '../support/accounts.ts'
 import { HandClock } from '../support/hand-clock.ts'
 import { logLines } from '../support/log-lines.ts'
 import { redisOfFile } from '../support/of-file.ts'
@@ -48,13 +48,12 @@ class Silent extends TokenStore {
   }
 }
 
-/** Accounts with tokens of generation 1, and a process that stores answers. */
+/** Accounts with tokens of version 1, and a process that stores answers. */
 async function installation(...hubIds: number[]) {
   const keys = redis.freshKeys()
   const clock = new HandClock()
-  const grants = 'a-grant'
   for (const hubId of hubIds) {
-    await seedAccount(redis.store, keys, { hubId, obtainedAt: clock.now(), operation: grants })
+    await seedAccount(redis.store, keys, { hubId, obtainedAt: clock.now() })
   }
   const logged = logLines()
   const process = (tokens = new TokenStore(redis.store, keys), its = vault) => {
@@ -64,8 +63,7 @@ async function installation(...hubIds: number[]) {
   const answer = (hubId: number, more: Partial<AnswerToStore> = {}): AnswerToStore => ({
     hubId,
     owner: 'me',
-    generation: '1',
-    grants,
+    version: SEEDED_VERSION,
     access: new Secret('access-2'),
     refresh: new Secret('refresh-2'),
     times: { obtainedAt: clock.now(), expiresAt: clock.now() + 1_800_000 },
@@ -152,9 +150,9 @@ test('a Redis that takes them at the end gets them: nothing is sealed', async ()
 
 test('newer tokens count, and the file goes', async () => {
   const { process, answer, stored, logged } = await installation(1)
-  seal(vault, answer(1, { generation: '0' }))
+  seal(vault, answer(1, { version: '0' }))
   await storeSealed(process(), dataDir)
-  expect([files(), await stored(1)]).toEqual([[], OLD])
+  expect([files(), await stored(1)]).toEqual([[], { ...OLD, previous: 'refresh-2' }])
   expect(logged.lines().at(-1)).toMatchObject({ code: 'token.unsealed', hubId: 1, is: 'lost' })
 })
 

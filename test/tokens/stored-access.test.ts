@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { parseAccess, readAccess } from '../../src/tokens/stored-access.ts'
-import { formatAccess, seedAccount } from '../support/accounts.ts'
+import { formatAccess, SEEDED_VERSION, seedAccount } from '../support/accounts.ts'
 import { redisOfFile } from '../support/of-file.ts'
 
 const redis = redisOfFile()
@@ -9,7 +9,7 @@ const NOW = Date.parse('2026-11-28T10:00:00Z')
 
 const moment = fc.integer({ min: 0, max: 8_640_000_000_000_000 })
 const stored = fc.record({
-  generation: fc.bigInt({ min: 0n, max: 9_007_199_254_740_991n }).map(String),
+  version: fc.bigInt({ min: 0n, max: 9_007_199_254_740_991n }).map(String),
   times: fc.record({ obtainedAt: moment, expiresAt: moment }),
   hubDomain: fc.string({ unit: 'binary' }).map((text) => text.toWellFormed()),
   sealed: fc.uint8Array({ maxLength: 600 }).map((bytes) => Buffer.from(bytes)),
@@ -29,7 +29,7 @@ test.each([
   ['no line', Buffer.from('1 2 3 a.example.com')],
   ['a sealed token alone', Buffer.from('\x01\x02k1 some bytes')],
   ['a moment that is none', Buffer.from('1 soon 3 a.example.com\nx')],
-  ['a generation that is none', Buffer.from('1e3 2 3 a.example.com\nx')],
+  ['a version that is none', Buffer.from('1e3 2 3 a.example.com\nx')],
 ])('%s is no access token', (_, text) => {
   expect(parseAccess(text)).toBeUndefined()
 })
@@ -39,7 +39,7 @@ test('what a step stores is what is read: the line is as the record is', async (
   await seedAccount(redis.store, keys, { obtainedAt: NOW, hubDomain: 'a.example.com\nb é' })
   const access = await readAccess(redis.store, keys, 123)
   const times = { obtainedAt: NOW, expiresAt: NOW + 1_800_000 }
-  expect(access).toMatchObject({ generation: '1', times, hubDomain: 'a.example.com b é' })
+  expect(access).toMatchObject({ version: SEEDED_VERSION, times, hubDomain: 'a.example.com b é' })
   expect(await redis.store.getBuffer(keys.account(123).access)).toEqual(access && formatAccess(access))
 })
 

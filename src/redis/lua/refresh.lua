@@ -6,15 +6,15 @@
 -- token is redeemed, that the store takes writes.
 -- The lease is a tenth of the token's life, so that a dead worker's ends while there is still time to refresh.
 -- ARGV: with a space between: owner of the lease, now.
--- Returns 'gone' | 'held' | { lines: lease ms, the account's state, generation, obtainedAt, expiresAt, failures,
+-- Returns 'gone' | 'held' | { lines: lease ms, the account's state, version, obtainedAt, expiresAt, failures,
 --   rejectedAt, refreshedAt, retryAt, when a worker died at it or '', whether it is to be asked whose
---   it is ('1' or ''), open token alert or '', the account's last grants, hubDomain; refresh token;
---   the one before, if it is kept }. One text of all that is text: of fifteen the reading cost more than the asking.
+--   it is ('1', '2' = its tokens may be of another account, or ''), open token alert or '', hubDomain; refresh token;
+--   those before that are kept }. One text of all that is text: of fifteen the reading cost more than the asking.
 local owner, now = string.match(ARGV[1], '^(%S+) (%d+)$')
 local SHORTEST_MS, LONGEST_MS = 1000, 15000
 
-local a = redis.call('HMGET', ACCOUNT, 'state', 'hubDomain', 'generation', 'obtainedAt', 'expiresAt', 'failures',
-  'rejectedAt', 'refreshedAt', 'retryAt', 'refreshing', 'interruptedAt', 'tokenOf', 'metadataDue', 'grants')
+local a = redis.call('HMGET', ACCOUNT, 'state', 'hubDomain', 'version', 'obtainedAt', 'expiresAt', 'failures',
+  'rejectedAt', 'refreshedAt', 'retryAt', 'refreshing', 'interruptedAt', 'tokenOf', 'metadataDue')
 -- Redeeming another account's refresh token could end it there.
 if not isLive(a[1]) or a[12] then return 'gone' end
 if isHeld(a[10], owner) then return 'held' end
@@ -32,10 +32,10 @@ end
 local lease = tonumber(a[5]) > 0 and math.floor((a[5] - a[4]) / 10) or LONGEST_MS
 lease = math.max(SHORTEST_MS, math.min(LONGEST_MS, lease))
 takeLease(owner, now, lease)
-local tokens = redis.call('HMGET', tokensKey(), 'refresh', 'previous')
+local metadataDue = a[13] and (redis.call('HEXISTS', tokensKey(), 'scopes') == 1 and '1' or '2') or ''
 local lines = table.concat({ lease, a[1], a[3] or '', a[4] or '0', a[5], a[6] or '0', a[7] or '', a[8] or '', a[9] or '', interruptedAt,
-  a[13] or '', redis.call('HGET', alertsKey(), 'token') or '', a[14] or '', a[2] or '' }, '\n')
-return { lines, tokens[1] or '', tokens[2] or nil }
+  metadataDue, redis.call('HGET', alertsKey(), 'token') or '', a[2] or '' }, '\n')
+return { lines, redis.call('HGET', tokensKey(), 'refresh') or '', unpack(previousTokens()) }
 
 --!step leaveRefresh
 --!include account-step
@@ -56,85 +56,66 @@ return 1
 
 --!step storeTokens
 --!include account-step
--- Stores what a refresh brought, unless another worker wrote tokens since (the generation is higher) or the account
--- was uninstalled meanwhile. An account that is being uninstalled takes a new refresh token only to have it deleted too,
--- beside the one that it may still have; so does one that is forgotten already. Of one that was never here nothing is known:
--- a Redis that was emptied must not end what is alive at the provider.
--- ARGV: with spaces between: hubId, owner of the lease, generation as read, obtainedAt, expiresAt, next refresh, next
+-- Stores what a refresh brought, unless another worker wrote tokens since (the version is higher): then a new refresh token is kept
+-- beside those. An account that is being uninstalled takes it only to have it deleted too, beside the one that it may still have;
+-- so does one that is forgotten already. Of one that was never here nothing is known: a Redis that was emptied must not end what is
+-- alive at the provider. A store with a lower version lost writes, with a failover: what it has may be over already.
+-- ARGV: with spaces between: hubId, owner of the lease, version as read, obtainedAt, expiresAt, next refresh, next
 --   poll ('-' = as it is), whether it was stored before, and may have been lost ('again' or '-'), 'previous' where that one was redeemed and the
---   last one refused, 'last' where there was none before it ('-': neither is known), the account's last grants as read; access token; refresh token ('' = keep the one there is); alert writes (JSON, '' = none).
+--   last one refused, 'last' where there was none before it ('-': neither is known), 'own' where the tokens are known to be of this
+--   account; access token; refresh token ('' = keep the
+--   one there is); alert writes (JSON, '' = none).
 -- Returns 'stored' | 'lost' (also what was stored before, and is there) | 'uninstalled' | 'unknown' | 'held' (one that was
 -- lost waits for the worker that has the lease: the token that it redeems is newer).
-local hubId, owner, generation, obtainedAt, expiresAt, refreshAt, pollAt, again, redeemed, grants =
-  string.match(ARGV[1], '^(%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (%S*)$')
+local hubId, owner, read, obtainedAt, expiresAt, refreshAt, pollAt, again, redeemed, whose =
+  string.match(ARGV[1], '^(%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (%S+)$')
 local access, refresh, writes = ARGV[2], ARGV[3], ARGV[4]
 -- The owner of an imported account is asked for at once; so much later where no worker came to it, or it had no answer.
 local ASKED_AGAIN_MS = 15000
 
-local a = redis.call('HMGET', ACCOUNT, 'state', 'generation', 'metadataDue', 'storedBy', 'grants', 'refreshing', 'obtainedAt',
-  'hubDomain')
-local hadLease = string.match(a[6] or '', '^%S+') == owner
+local a = redis.call('HMGET', ACCOUNT, 'state', 'version', 'metadataDue', 'refreshing', 'hubDomain')
+local hadLease = string.match(a[4] or '', '^%S+') == owner
 -- The lease ends even where nothing else is written.
 local function with(answer)
-  endLease(a[6], owner)
+  endLease(a[4], owner)
   return answer
 end
--- Done before: the answer was lost with the connection, or nothing was.
-if a[4] == owner then return with(not isLive(a[1]) and 'uninstalled' or again == 'again' and 'lost' or 'stored') end
-local before, since = generationIn(generation), generationIn(a[2])
-if not a[1] and (generationIn(redis.call('GET', forgottenKey())) or 0) < (before or math.huge) then return with('unknown') end
-local stored, own = string.match(a[5] or '', '^[^,]*'), string.match(grants, '^[^,]*')
--- A generation that is no number, or that the record got when it was repaired (the first of a grant that is none),
--- proves nothing: an answer wrongly taken for old would take the only refresh token with it.
-local tells = before and since and not (stored == own and since > before and since % GENERATIONS_OF_A_GRANT == 0)
-local function isOvertaken(by)
-  if tells then return since > before + by end
-  return not hadLease and (generationIn(a[7]) or 0) > tonumber(obtainedAt)
-end
--- More than it would have written has been written since: it was not lost, or it is over.
-if again == 'again' and (not a[1] or isOvertaken(1)) then return with('lost') end
+read = versionIn(read)
+local stored = a[1] and versionIn(a[2]) or storedVersion()
+if not a[1] and stored <= read then return with('unknown') end
 if not isLive(a[1]) then
-  if refresh ~= '' then
-    replaceDoomed(refresh)
-    redis.call('HSET', ACCOUNT, 'storedBy', owner)
-    setState(hubId, 'uninstalling')
-    -- One that was uninstalled already begins again.
-    redis.call('HDEL', ACCOUNT, 'uninstalledAt', 'uninstallEnding', 'purgeAt')
-    if a[1] == 'uninstalled' then
-      redis.call('HDEL', ACCOUNT, 'uninstallAttempts', 'uninstallFailureReason', 'uninstallFailureAt')
-    end
-    if redis.call('HSETNX', ACCOUNT, 'uninstallAskedAt', obtainedAt) == 1 then
-      redis.call('HSET', ACCOUNT, 'uninstallReason', 'a refresh under way left a refresh token', 'uninstallBy', 'evidence')
-    end
-    redis.call('ZADD', dueKey('uninstall'), obtainedAt, hubId)
+  if refresh ~= '' and (a[1] or again ~= 'again') then
+    leaveToUninstall(hubId, refresh, obtainedAt, 'a refresh under way left a refresh token')
   end
   return with('uninstalled')
 end
--- A store that is behind lost writes, with a failover, maybe the grant that the answer is of: what is stored there may be
--- over already. A grant that was unknown when the refresh began was stored since.
-local isOfFormerGrant = stored ~= '' and not string.find(',' .. grants .. ',', ',' .. stored .. ',', 1, true)
-if isOfFormerGrant or (stored == own and isOvertaken(0)) then
-  -- A provider may have given out two for one token.
-  if refresh ~= '' and not isOfFormerGrant then keepDoomed(refresh) end
+if stored > read then
+  if again == 'again' then return with('lost') end
+  -- By this very step, whose answer was lost: no text is encrypted twice alike.
+  local there = redis.call('MGET', accessKey())[1]
+  if there and string.sub(there, -#access) == access then return with('stored') end
+  if refresh ~= '' and whose == 'own' and redis.call('HGET', tokensKey(), 'refresh') ~= refresh then
+    keepOvertaken(hubId, refresh, obtainedAt)
+  end
   return with('lost')
 end
-if again == 'again' and isHeld(a[6], owner) then return 'held' end
+if again == 'again' and isHeld(a[4], owner) then return 'held' end
 
 if refresh ~= '' then
-  -- The one that was redeemed stays until the new one has worked once. A store that lost its last writes may not have the one that
-  -- was refused: what it has in its place is what was redeemed.
-  local had, isBehind = redis.call('HGET', tokensKey(), 'refresh'), tells and since < before
-  if had and (redeemed ~= 'previous' or isBehind) then redis.call('HSET', tokensKey(), 'previous', had) end
+  -- The one that was redeemed stays until the new one has worked once. A store that is behind may not have the one that was
+  -- refused: what it has in its place is what was redeemed.
+  local had = redis.call('HGET', tokensKey(), 'refresh')
+  if stored == read and redeemed ~= 'previous' then dropPrevious() end
+  if had and (stored < read or redeemed ~= 'previous') then keepPrevious(had) end
   redis.call('HSET', tokensKey(), 'refresh', refresh)
 -- Nearly always there was none when these tokens were read, and none was written since.
-elseif redeemed ~= 'last' or again == 'again' or since ~= before then
-  redis.call('HDEL', tokensKey(), 'previous')
+elseif redeemed ~= 'last' or again == 'again' or stored ~= read then
+  dropPrevious()
 end
-local next = tells and before + 1 or before and math.max(before, since or 0) + 1 or newGeneration()
-writeAccess(next, obtainedAt, expiresAt, a[8] or '', access)
-redis.call('HSET', ACCOUNT, 'generation', next, 'obtainedAt', obtainedAt, 'expiresAt', expiresAt,
-  'refreshedAt', obtainedAt, 'storedBy', owner)
-if stored ~= own then redis.call('HSET', ACCOUNT, 'grants', grants) end
+local next = read + 1
+writeAccess(next, obtainedAt, expiresAt, a[5] or '', access)
+redis.call('HSET', ACCOUNT, 'version', string.format('%.0f', next), 'obtainedAt', obtainedAt, 'expiresAt', expiresAt,
+  'refreshedAt', obtainedAt)
 -- All that a refresh that worked puts an end to, its lease among it. To look which are there first took longer.
 redis.call('HDEL', ACCOUNT, hadLease and 'refreshing' or 'failures', 'failures', 'failureClass', 'failureReason', 'failureAt',
   'rejectedAt', 'retryAt', 'parkedUntil', 'failingSince', 'interruptedAt')
@@ -160,15 +141,15 @@ return 'stored'
 --!include account-step
 -- Notes a failed refresh and when to try again, if the tokens are still the ones it was tried with. Where another
 -- worker has the lease since, the outcome of its refresh counts: this one may have been refused because of it.
--- ARGV: hubId, owner of the lease, generation as read, state from now on, next refresh, next poll ('' = as it is,
+-- ARGV: hubId, owner of the lease, version as read, state from now on, next refresh, next poll ('' = as it is,
 --   'never' = not until the account is well again), fields of the account (JSON), alert writes (JSON).
 -- Returns 'recorded' | 'lost'.
-local hubId, owner, generation, state = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
+local hubId, owner, version, state = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 local refreshAt, pollAt, fields, writes = ARGV[5], ARGV[6], cjson.decode(ARGV[7]), cjson.decode(ARGV[8])
 
-local a = redis.call('HMGET', ACCOUNT, 'state', 'generation', 'refreshing')
+local a = redis.call('HMGET', ACCOUNT, 'state', 'version', 'refreshing')
 endLease(a[3], owner)
-if not isLive(a[1]) or a[2] ~= generation or isHeld(a[3], owner) or not alertsAreAsRead(writes.changes) then return 'lost' end
+if not isLive(a[1]) or a[2] ~= version or isHeld(a[3], owner) or not alertsAreAsRead(writes.changes) then return 'lost' end
 setState(hubId, state)
 setFields(fields)
 if fields.failureAt then redis.call('HSETNX', ACCOUNT, 'failingSince', fields.failureAt) end
@@ -182,11 +163,11 @@ return 'recorded'
 --!include account-step
 -- Notes who is given the account's access token, if it is still the one that was read: what was replaced meanwhile, or
 -- belongs to an account that is being uninstalled, is handed out to no caller.
--- ARGV: generation as read, now, name of the admin token that asks.
+-- ARGV: version as read, now, name of the admin token that asks.
 -- Returns 'noted' | 'stale'.
-local generation, now, to = ARGV[1], ARGV[2], ARGV[3]
+local version, now, to = ARGV[1], ARGV[2], ARGV[3]
 
-local a = redis.call('HMGET', ACCOUNT, 'state', 'generation')
-if not isLive(a[1]) or a[2] ~= generation then return 'stale' end
+local a = redis.call('HMGET', ACCOUNT, 'state', 'version')
+if not isLive(a[1]) or a[2] ~= version then return 'stale' end
 redis.call('HSET', ACCOUNT, 'tokenServedAt', now, 'tokenServedTo', to)
 return 'noted'

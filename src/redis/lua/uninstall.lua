@@ -3,40 +3,39 @@
 --!step beginUninstall
 --!include account-step
 -- The tombstone: from here on nothing refreshes, polls or alerts for this account, and a refresh under way can't bring
--- it back (the generation moves on). Its open alerts are closed in the same step.
+-- it back (the version moves on). Its open alerts are closed in the same step.
 -- ARGV: hubId, now, reason, number of alert states as read, alert writes (JSON), who asked, since when the refresh token
---   has been refused as read ('' = the caller has other grounds), operation, its place in the order of grants and
---   uninstalls ('' = a grant that waits counts as newer).
--- Returns 'begun' | 'already' | 'unknown' | 'refuted' (the refusal is over) | 'stale' (an alert changed since it was read:
--- read again).
+--   has been refused as read ('' = the caller has other grounds), version ('' = a grant that waits counts as later).
+-- Returns 'begun' | 'already' | 'unknown' | 'refuted' (the refusal is over, or somebody connected it later) | 'stale' (an alert
+-- changed since it was read: read again).
 local hubId, now, reason, alertsRead, writes = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4]), cjson.decode(ARGV[5])
-local by, refusedSince, operation, order = ARGV[6], ARGV[7], ARGV[8], ARGV[9] or ''
+local by, refusedSince, version = ARGV[6], ARGV[7], tonumber(ARGV[8])
 
-local state = redis.call('HGET', ACCOUNT, 'state')
+local state, stored = redis.call('HGET', ACCOUNT, 'state'), storedVersion()
 if not state then return 'unknown' end
-local before = answerBefore(operation)
-if before then return before end
 if not isLive(state) then
-  local before = tonumber(redis.call('HGET', ACCOUNT, 'uninstallOrder') or '') or 0
-  if (tonumber(order) or 0) > before then redis.call('HSET', ACCOUNT, 'uninstallOrder', order) end
-  return answerWith(operation, 'already')
+  -- By this very step, whose answer was lost.
+  if stored == version then return 'begun' end
+  -- Another number than that of one that began it.
+  if version and stored < version then setVersion(version + 1) end
+  return 'already'
 end
+if version and stored >= version then return 'refuted' end
 -- Connected again since the refresh token was refused: that evidence is about another token.
 if refusedSince ~= '' and (state ~= 'reauthorize' or redis.call('HGET', ACCOUNT, 'rejectedAt') ~= refusedSince) then
   return 'refuted'
 end
 if redis.call('HLEN', alertsKey()) ~= alertsRead or not alertsAreAsRead(writes.changes) then return 'stale' end
 setState(hubId, 'uninstalling')
-moveGeneration()
-redis.call('HSET', ACCOUNT, 'uninstallAskedAt', now, 'uninstallReason', reason, 'uninstallBy', by, 'uninstallOrder', order)
-if order == '' then redis.call('HDEL', ACCOUNT, 'uninstallOrder') end
+if version then setVersion(version) else moveVersion() end
+redis.call('HSET', ACCOUNT, 'uninstallAskedAt', now, 'uninstallReason', reason, 'uninstallBy', by)
 redis.call('DEL', accessKey())
 redis.call('ZREM', dueKey('refresh'), hubId)
 stopPolling(hubId)
 redis.call('ZADD', dueKey('uninstall'), now, hubId)
 writeAlerts(hubId, writes)
 logAccount(hubId, 'uninstalled', now)
-return answerWith(operation, 'begun')
+return 'begun'
 
 --!step takeUninstall
 --!include account-step
@@ -55,13 +54,8 @@ end
 if a[1] ~= 'uninstalling' then return 'over' end
 if isHeld(a[6], owner) then return 'held' end
 takeLease(owner, now, ms)
-local taken = { a[2] or '', a[3] or '0', a[4] or '0', redis.call('HGET', alertsKey(), 'token') or '', a[5] or '', '' }
-local tokens = redis.call('HGETALL', tokensKey())
-for n = 1, #tokens, 2 do
-  if tokens[n] == 'refresh' then taken[6] = tokens[n + 1]
-  elseif string.find(tokens[n], '^previous') then taken[#taken + 1] = tokens[n + 1] end
-end
-return taken
+return { a[2] or '', a[3] or '0', a[4] or '0', redis.call('HGET', alertsKey(), 'token') or '', a[5] or '',
+  redis.call('HGET', tokensKey(), 'refresh') or '', unpack(previousTokens()) }
 
 --!step recordUninstallFailure
 --!include account-step
@@ -114,14 +108,14 @@ return 'finished'
 
 --!step purgeAccount
 --!include account-step
--- The end of an uninstalled account's time: everything of it is forgotten, unless it was connected again. What its grants are
--- known by stays while one may wait to be stored, which is an hour.
+-- The end of an uninstalled account's time: everything of it is forgotten, unless it was connected again. Its version
+-- stays for a day: what was begun before brings nothing back, and a refresh token of it is deleted, too.
 -- ARGV: hubId, now, then every key of the account, to be deleted.
 -- Returns 'purged' | 'kept' | 'unknown'.
 local hubId, now = ARGV[1], tonumber(ARGV[2])
-local LEFT_MS = 7200000
+local LEFT_MS = 86400000
 
-local a = redis.call('HMGET', ACCOUNT, 'state', 'purgeAt', 'generation', 'operations', 'uninstallOrder')
+local a = redis.call('HMGET', ACCOUNT, 'state', 'purgeAt', 'version')
 if a[1] == 'uninstalling' then return 'kept' end
 if a[1] ~= 'uninstalled' then
   redis.call('ZREM', dueKey('uninstall'), hubId)
@@ -131,11 +125,8 @@ if now < tonumber(a[2]) then
   redis.call('ZADD', dueKey('uninstall'), a[2], hubId)
   return 'kept'
 end
--- Never lower, or an account that comes back could be given a generation that some slow worker holds still.
-redis.call('SET', forgottenKey(), math.max(generationIn(a[3]) or newGeneration(), generationIn(redis.call('GET', forgottenKey())) or 0))
 for n = 3, #ARGV do redis.call('DEL', ARGV[n]) end
-redis.call('HSET', leftKey(), 'operations', a[4] or '', 'uninstallOrder', a[5] or '')
-redis.call('PEXPIRE', leftKey(), LEFT_MS)
+redis.call('SET', leftKey(), a[3] or '', 'PX', LEFT_MS)
 redis.call('ZREM', inState('uninstalled'), hubId)
 redis.call('INCR', domainsVersionKey())
 redis.call('ZREM', dueKey('refresh'), hubId)

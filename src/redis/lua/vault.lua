@@ -26,7 +26,7 @@ return stay
 
 --!step rekeyAccount
 -- Puts the same tokens, encrypted anew, in the place of the old ones: each only if it was not written since it was read.
--- The generation, and all else that is known with the access token, stays as it is now: a refresh under way with these tokens
+-- The version, and all else that is known with the access token, stays as it is now: a refresh under way with these tokens
 -- can still be stored.
 -- KEYS: tokens of the account, its access token; of a grant the same key twice, which has both. ARGV: per value its field, as
 --   read, encrypted anew. Returns how many were replaced.

@@ -276,7 +276,7 @@ async function forget(keys: Keys, hubId: number): Promise<void> {
     JSON.stringify(NO_ALERT_WRITES),
     'cli',
     '',
-    'one',
+    '',
   )
   const { account } = keys.account(hubId)
   await redis.store.zrem(keys.state.uninstalling, hubId)

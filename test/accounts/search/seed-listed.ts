@@ -22,7 +22,7 @@ export async function seedListed(store: Store, keys: Keys, accounts: readonly Li
       const { hubId, hubDomain, state } = account
       const own = keys.account(hubId)
       const { due, fresh, nearest, alerting, state: lists } = keys
-      commands.hset(own.account, { state, hubDomain, connectedAt: 1, generation: 1 })
+      commands.hset(own.account, { state, hubDomain, connectedAt: 1, version: 1 })
       commands.zadd(lists[state], hubId, hubId)
       if (account.refresh !== undefined) commands.zadd(due.refresh, account.refresh, hubId)
       if (account.poll !== undefined) commands.zadd(due.poll, account.poll, hubId)

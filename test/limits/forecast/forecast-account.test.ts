@@ -122,7 +122,7 @@ describe('the forecast of an account', () => {
     const { deps, store, keys, stored } = await polledDaily(10, (n, at) => readings(at, properties(n)))
     await forecastAccount(deps, HUB, NOW)
     const before = await stored()
-    const asked = [HUB, NOW, 'x', 0, JSON.stringify(NO_ALERT_WRITES), 'cli', '', 'one']
+    const asked = [HUB, NOW, 'x', 0, JSON.stringify(NO_ALERT_WRITES), 'cli', '', '']
     await store.beginUninstall(keys.own(HUB), ...asked)
     expect(await forecastAccount(deps, HUB, NOW + UTC_DAY_MS)).toBe('gone')
     expect(await stored()).toBe(before)

@@ -32,7 +32,6 @@ local function nearestKey() return AT .. ':nearest' end
 local function domainsVersionKey() return AT .. ':domains-version' end
 local function alertingKey() return AT .. ':alerting' end
 local function accountLogKey() return AT .. ':account-log' end
-local function forgottenKey() return AT .. ':forgotten' end
 local function leftKey() return AT .. ':left:' .. OF end
 
 local function accountEventsKey() return AT .. ':account-events' end
@@ -62,29 +61,41 @@ local function isLive(state)
   return state and state ~= 'uninstalling' and state ~= 'uninstalled'
 end
 
--- Refresh tokens that may be alive, and are no use but to be deleted with the uninstall: `previous2` and so on. One of an account
--- with so many is dropped.
-local MOST_DOOMED = 20
+-- Refresh tokens from before the stored one, which may be alive: `previous`, `previous2` and so on. One of an account with so many
+-- is dropped.
+local MOST_PREVIOUS = 20
 
-local function keepDoomed(token)
-  for n = 2, MOST_DOOMED do
-    if redis.call('HSETNX', tokensKey(), 'previous' .. n, token) == 1 then return end
+local function previousName(n) return n == 1 and 'previous' or 'previous' .. n end
+
+-- Behind each other: the first that is not there is the end.
+local function previousTokens()
+  local found = {}
+  for n = 1, MOST_PREVIOUS do
+    found[n] = redis.call('HGET', tokensKey(), previousName(n)) or nil
+    if not found[n] then break end
   end
+  return found
 end
 
--- For an account that is being uninstalled.
-local function replaceDoomed(refresh)
-  local before = redis.call('HGET', tokensKey(), 'refresh')
-  if before then keepDoomed(before) end
-  redis.call('HSET', tokensKey(), 'refresh', refresh)
+local function keepPrevious(token)
+  local found = previousTokens()
+  for _, other in ipairs(found) do
+    if other == token then return end
+  end
+  if #found < MOST_PREVIOUS then redis.call('HSET', tokensKey(), previousName(#found + 1), token) end
+end
+
+-- The stored token has worked: whatever it took the place of has not to be tried any more.
+local function dropPrevious()
+  for n in ipairs(previousTokens()) do redis.call('HDEL', tokensKey(), previousName(n)) end
 end
 
 -- The access token has a string of its own, so that one MGET begins the polls of many accounts: a line of what a poll needs to
 -- know with it, then the token, encrypted. It is read by `stored-access.ts`.
-local function writeAccess(generation, obtainedAt, expiresAt, hubDomain, access)
-  if type(generation) == 'number' then generation = string.format('%.0f', generation) end
+local function writeAccess(version, obtainedAt, expiresAt, hubDomain, access)
+  if type(version) == 'number' then version = string.format('%.0f', version) end
   -- The domain is what others chose: it must not end the line.
-  local line = { generation, obtainedAt, expiresAt, (string.gsub(hubDomain or '', '\n', ' ')) }
+  local line = { version, obtainedAt, expiresAt, (string.gsub(hubDomain or '', '\n', ' ')) }
   redis.call('SET', accessKey(), table.concat(line, ' ') .. '\n' .. access)
 end
 
@@ -97,7 +108,7 @@ local function renewAccess(access)
     if not ends then return end
     access = string.sub(stored, ends + 1)
   end
-  local a = redis.call('HMGET', ACCOUNT, 'generation', 'obtainedAt', 'expiresAt', 'hubDomain')
+  local a = redis.call('HMGET', ACCOUNT, 'version', 'obtainedAt', 'expiresAt', 'hubDomain')
   writeAccess(a[1] or '', a[2] or '', a[3] or '', a[4] or '', access)
 end
 
@@ -127,28 +138,6 @@ local function setFields(fields)
   end
   if #set > 0 then redis.call('HSET', ACCOUNT, unpack(set)) end
   if #gone > 0 then redis.call('HDEL', ACCOUNT, unpack(gone)) end
-end
-
--- A connection that broke has what was not answered sent again, though it may have been done. The account keeps the ids of
--- the last operations on it with their answers: a step that was done answers as it did, and does nothing. So many will do
--- while one connection is away: each takes 30 bytes, and one more uninstall of what is being uninstalled is one, too.
-local MOST_OPERATIONS = 16
-local operations
-
-local function answerBefore(operation, record)
-  operations = redis.call('HGET', record or ACCOUNT, 'operations') or ''
-  for id, answer in string.gmatch(operations, '(%S+) (%S+)') do
-    if id == operation then return answer end
-  end
-end
-
-local function answerWith(operation, answer)
-  local kept = { operation .. ' ' .. answer }
-  for id, other in string.gmatch(operations, '(%S+) (%S+)') do
-    if #kept < MOST_OPERATIONS then kept[#kept + 1] = id .. ' ' .. other end
-  end
-  redis.call('HSET', ACCOUNT, 'operations', table.concat(kept, ' '))
-  return answer
 end
 
 -- Marks the watch so that the next poll begins with less, see `packed-watch.ts`: 's', polling was stopped for a while,
@@ -198,22 +187,59 @@ local function endLease(note, owner)
   return redis.call('HDEL', ACCOUNT, 'refreshing') == 1
 end
 
--- A grant has so many generations of tokens to itself: a store that lost its last writes, with a failover, repeats none of
--- another grant.
-local GENERATIONS_OF_A_GRANT = 1000000
+-- The version of an account is an intent, and how many times its tokens were stored since: intent x 1e6 + n. An intent is
+-- what somebody wanted of it: an install, an import or an uninstall, in the order of `nextIntent`. Whatever was begun with a lower
+-- version came too late. It fits into a double, and an intent in ms would not.
+local PER_INTENT = 1000000
 
--- Nil for what is no generation: nothing but this reads one, so that a spoiled record stops no step.
-local function generationIn(text)
-  return string.match(text or '', '^%d+$') and tonumber(text)
+-- 0 for what is no version: nothing but this reads one, so that a spoiled record stops no step.
+local function versionIn(text)
+  return string.match(text or '', '^%d+$') and tonumber(text) or 0
 end
 
--- One that no tokens had: where the stored one can't be read, as `repairAccount` gives it.
-local function newGeneration() return math.floor(redisNow() / 1000) * GENERATIONS_OF_A_GRANT end
+local function intentOf(version) return math.floor(version / PER_INTENT) end
+
+local function setVersion(version) redis.call('HSET', ACCOUNT, 'version', string.format('%.0f', version)) end
+
+-- The version outlives the account by a day.
+local function storedVersion() return versionIn(redis.call('HGET', ACCOUNT, 'version') or redis.call('GET', leftKey())) end
 
 -- Whatever is under way with the tokens of before is refused from here on.
-local function moveGeneration()
-  local before = generationIn(redis.call('HGET', ACCOUNT, 'generation'))
-  redis.call('HSET', ACCOUNT, 'generation', (before or newGeneration()) + 1)
+local function moveVersion()
+  local before = storedVersion()
+  setVersion((before > 0 and before or math.floor(redisNow() / 1000) * PER_INTENT) + 1)
+end
+
+-- A refresh token that came too late for what it was to be: the account has tokens of a later intent, or of another refresh. It
+-- may be the one that the provider takes: it is tried where the stored one is refused.
+local function keepOvertaken(hubId, token, now)
+  keepPrevious(token)
+  local state = redis.call('HGET', ACCOUNT, 'state')
+  if state ~= 'failing' and state ~= 'reauthorize' then return end
+  redis.call('HDEL', ACCOUNT, 'retryAt')
+  redis.call('ZADD', dueKey('refresh'), now, hubId)
+end
+
+-- A refresh token of an account that is uninstalled, or being uninstalled: its uninstall deletes this one, too, and begins
+-- anew where it was over.
+local function leaveToUninstall(hubId, token, now, reason)
+  local state = redis.call('HGET', ACCOUNT, 'state')
+  -- Tokens of another account stay with that account.
+  if redis.call('HDEL', ACCOUNT, 'tokenOf') == 1 then redis.call('DEL', tokensKey()) end
+  local before = redis.call('HGET', tokensKey(), 'refresh')
+  if before and before ~= token then keepPrevious(before) end
+  redis.call('HSET', tokensKey(), 'refresh', token)
+  if not state then redis.call('HSET', ACCOUNT, 'connectedAt', now, 'obtainedAt', 0, 'expiresAt', 0) end
+  if state ~= 'uninstalling' then
+    setVersion(storedVersion())
+    setState(hubId, 'uninstalling')
+    redis.call('HDEL', ACCOUNT, 'uninstalledAt', 'uninstallEnding', 'purgeAt', 'uninstallAttempts', 'uninstallFailureReason',
+      'uninstallFailureAt')
+    if redis.call('HSETNX', ACCOUNT, 'uninstallAskedAt', now) == 1 then
+      redis.call('HSET', ACCOUNT, 'uninstallReason', reason, 'uninstallBy', 'evidence')
+    end
+  end
+  redis.call('ZADD', dueKey('uninstall'), now, hubId)
 end
 
 -- changes: { { field, state as it was read ('' = none), state from now on ('' = none) }, ... }
