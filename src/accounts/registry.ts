@@ -51,12 +51,23 @@ export class Registry {
   }
 
   /** The first hubIds after `after`. At one moment: an account that goes from one state to another is in one of them. */
-  async hubIds(limit: number, after: number, states: readonly AccountState[] = ACCOUNT_STATES): Promise<number[]> {
+  async hubIds(limit: number, after = 0, states: readonly AccountState[] = ACCOUNT_STATES): Promise<number[]> {
     const reading = this.#store.multi()
     for (const state of states) reading.zrangebyscore(this.#keys.state[state], `(${after}`, '+inf', 'LIMIT', 0, limit)
     const lists = resultsOf<string[]>(await reading.exec())
     return hubIdsIn(lists.flat())
       .sort((a, b) => a - b)
+      .slice(0, limit)
+  }
+
+  /** The last ones before `before`, the other way round. */
+  async hubIdsBefore(limit: number, before: number | undefined, states: readonly AccountState[] = ACCOUNT_STATES) {
+    const reading = this.#store.multi()
+    const from = before === undefined ? '+inf' : `(${before}`
+    for (const state of states) reading.zrevrangebyscore(this.#keys.state[state], from, '-inf', 'LIMIT', 0, limit)
+    const lists = resultsOf<string[]>(await reading.exec())
+    return hubIdsIn(lists.flat())
+      .sort((a, b) => b - a)
       .slice(0, limit)
   }
 

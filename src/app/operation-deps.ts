@@ -1,5 +1,4 @@
 import { readQueueDepths } from '../../jobs/queue-depths.ts'
-import { Directory } from '../accounts/search/directory.ts'
 import type { OperationDeps } from '../operations/deps.ts'
 import type { Logger } from '../runtime/logger.ts'
 import { actionsOnAccounts } from './account-actions.ts'
@@ -13,13 +12,12 @@ import { ruleSetOf } from './settings.ts'
 
 /** Services of operations: they read on the connection that gives up, and act as jobs do on the one that waits. */
 export function operationDeps(acting: Acting, services: Services): OperationDeps & { log: Logger } {
-  const { config, queues, keys, place, clock } = services
+  const { config, queues, place, clock } = services
   const { pages, stop } = acting
   const failing = failFast(services, pages)
   return {
     ...failing,
     stop,
-    directory: new Directory(pages, keys),
     tags: config.tags,
     receivers: Object.keys(config.receivers),
     explain: ruleSetOf(config),

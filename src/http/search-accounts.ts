@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { type AccountSort, type Place, parsePlace } from '../accounts/search/account-query.ts'
-import { findAccount } from '../accounts/search/directory.ts'
+import { findAccount } from '../accounts/search/domains.ts'
 import type { OperationDeps } from '../operations/deps.ts'
 import { Refusal } from '../operations/refusal.ts'
 import { Problem, wrongParameter } from './problem.ts'
@@ -9,7 +9,7 @@ import type { WebDeps } from './web-deps.ts'
 
 /** The page of the account that a search names whole, by its number or its domain; undefined where it is a search. */
 export async function pathOfNamed(
-  { registry, directory }: Pick<WebDeps, 'registry' | 'directory'>,
+  { registry, store, keys }: Pick<WebDeps, 'registry' | 'store' | 'keys'>,
   query: unknown,
 ): Promise<string | undefined> {
   const { q, ...others } = query as Record<string, unknown>
@@ -18,7 +18,7 @@ export async function pathOfNamed(
   const hubId = parseHubId(q.trim())
   if (hubId !== undefined) return (await registry.get(hubId)) && `/accounts/${hubId}`
   const domain = q.trim().toLowerCase()
-  const found = domain === '' ? undefined : await findAccount(directory, domain)
+  const found = domain === '' ? undefined : await findAccount({ store, keys }, domain)
   return found?.is === 'found' ? `/accounts/${found.hubId}` : undefined
 }
 
@@ -33,11 +33,11 @@ export function placeInAccounts(parameter: string, text: string | undefined, sor
 }
 
 /** An account may be named by its domain wherever its id is taken: in any address with `:hubId`. */
-export function acceptDomains(app: FastifyInstance, { directory }: Pick<WebDeps, 'directory'>): void {
+export function acceptDomains(app: FastifyInstance, deps: Pick<WebDeps, 'store' | 'keys'>): void {
   app.addHook('preHandler', async ({ params }) => {
     const given = params as { hubId?: string }
     if (given.hubId === undefined || parseHubId(given.hubId) !== undefined) return
-    const found = await findAccount(directory, given.hubId.toLowerCase())
+    const found = await findAccount(deps, given.hubId.toLowerCase())
     if (found.is === 'found') given.hubId = String(found.hubId)
     if (found.is !== 'several') return
     const which = `Accounts ${found.hubIds.join(', ')} have this domain: give a hub id.`
@@ -46,11 +46,11 @@ export function acceptDomains(app: FastifyInstance, { directory }: Pick<WebDeps,
 }
 
 /** The hub id of the account that a field names by it, or by its domain. */
-export async function hubIdNamed(name: string, { directory }: Pick<OperationDeps, 'directory'>): Promise<string> {
+export async function hubIdNamed(name: string, deps: Pick<OperationDeps, 'store' | 'keys'>): Promise<string> {
   const text = name.trim().toLowerCase()
   // A number that can be no hub id is refused with the other fields.
   if (/^\d+$/.test(text)) return text
-  const found = await findAccount(directory, text)
+  const found = await findAccount(deps, text)
   switch (found.is) {
     case 'found':
       return String(found.hubId)

@@ -1,6 +1,5 @@
 import type { IncomingMessage, RequestListener } from 'node:http'
 import fastify, { type FastifyInstance, type FastifyReply } from 'fastify'
-import { Directory } from '../accounts/search/directory.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { createServer } from '../runtime/node-http.ts'
 import { NEEDS_NO_DATA } from './access/access.ts'
@@ -27,7 +26,7 @@ import { acceptDomains } from './search-accounts.ts'
 import { serveProbes } from './serve-probes.ts'
 import type { WebDeps } from './web-deps.ts'
 
-export interface HttpDeps extends Omit<WebDeps, 'directory'> {
+export interface HttpDeps extends WebDeps {
   listen: { host: string; port: number }
   /** Nothing but the addresses for monitoring: pages, API and installs are another daemon's. */
   probesOnly: boolean
@@ -78,11 +77,10 @@ function refuseSchema(): never {
 
 /** The socket, sessions and refusals last as long as the process; each config builds the answering part anew. */
 export async function startHttpServer(deps: HttpDeps): Promise<HttpServer> {
-  const directory = new Directory(deps.store, deps.keys)
   const assets = deps.probesOnly ? [] : [...readAssets(), ...brandAssets(deps.brand)]
-  const lasting = { guard: guardOf(deps), directory, assets, isClosing: false }
+  const lasting = { guard: guardOf(deps), assets, isClosing: false }
   let answering = await answersBy(deps, lasting)
-  registerGauges({ ...deps, directory })
+  registerGauges(deps)
   const { server, connections } = listenInTurns((request, response) => answering.app.routing(request, response))
   const listening = fastify({
     logger: false,
@@ -100,7 +98,7 @@ export async function startHttpServer(deps: HttpDeps): Promise<HttpServer> {
       return async () => {
         const { app: before } = answering
         answering = prepared
-        registerGauges({ ...next, directory })
+        registerGauges(next)
         // The server before takes no request any more; those in progress run to their end.
         await before.close()
       }
@@ -126,7 +124,6 @@ function listenInTurns(begin: RequestListener) {
 
 interface Lasting {
   guard: Guard
-  directory: Directory
   assets: readonly Asset[]
   isClosing: boolean
 }
@@ -148,12 +145,12 @@ async function answersBy(deps: HttpDeps, lasting: Lasting) {
   acceptJsonOnly(app)
 
   serveProbes(app, deps)
-  if (!deps.probesOnly) servePeopleAndPrograms(app, { ...deps, directory: lasting.directory }, lasting)
+  if (!deps.probesOnly) servePeopleAndPrograms(app, deps, lasting)
   await app.ready()
   return { app, routes }
 }
 
-function servePeopleAndPrograms(app: FastifyInstance, deps: HttpDeps & WebDeps, { guard, assets }: Lasting): void {
+function servePeopleAndPrograms(app: FastifyInstance, deps: HttpDeps, { guard, assets }: Lasting): void {
   acceptDomains(app, deps)
   serveAssets(app, assets)
   serveInstall(app, deps)

@@ -1,5 +1,4 @@
 import type { Tags } from '../accounts/match-account.ts'
-import type { Directory } from '../accounts/search/directory.ts'
 import type { SilenceStore } from '../alerts/silence-store.ts'
 import type { AuditLog } from '../audit/audit-log.ts'
 import type { CheckBounds } from '../checks/facts.ts'
@@ -10,7 +9,6 @@ import type { Actions } from './actions.ts'
 /** Services of operations. A function takes those that it uses. */
 export interface OperationDeps extends ViewDeps {
   /** The names of all accounts, for searching. */
-  directory: Directory
   /** The config's names for some accounts. */
   tags: Tags
   silences: SilenceStore

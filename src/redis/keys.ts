@@ -163,8 +163,8 @@ function fleetKeys(tag: string) {
     firstReadings: `${tag}:first-readings`,
     /** zset: hubId -> since when its polls fail, ms */
     pollFailing: `${tag}:poll-failing`,
-    /** string: how often it changed which accounts there are, or what their domains are */
-    domainsVersion: `${tag}:domains-version`,
+    /** zset, all at 0: domain in lower case and hubId of each account, those without a domain last; see `nameOf` */
+    domains: `${tag}:domains`,
     /** zset: hubId -> how near its nearest limit is, below 0 where one is reached; only accounts that are near one */
     nearest: `${tag}:nearest`,
     /** zset per state: hubId -> hubId, so that a page of them is a range */

@@ -35,8 +35,6 @@ const STEPS = {
   dueTokens: on<string>(1),
   nearestExpiry: on<[moment: string, looked: number, is: string]>(1),
   countOverdue: on<number>(2),
-  readDomains: on<[found: string, hubId: string]>(1),
-  searchAccounts: on<[found: string[], hubId: string, key: string]>(1),
   readTime: on<number>(1, 'alone'),
   claimSetBack: on<number>(1),
   claimTokens: on<string[]>(1),

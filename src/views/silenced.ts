@@ -1,5 +1,5 @@
 import type { Registry } from '../accounts/registry.ts'
-import { Directory, findAccount } from '../accounts/search/directory.ts'
+import { findAccount } from '../accounts/search/domains.ts'
 import type { AlertLevel } from '../alerts/alert.ts'
 import { currentAcknowledgement } from '../alerts/alert-state.ts'
 import { type OpenAlert, type OpenState, readOpenStates, silenceable } from '../alerts/open-alerts.ts'
@@ -99,7 +99,7 @@ export async function unknownAccounts(
     names.map(async (name) =>
       /^\d+$/.test(name)
         ? (await store.exists(keys.account(Number(name)).account)) === 1
-        : (await findAccount(new Directory(store, keys), name.toLowerCase())).is !== 'unknown',
+        : (await findAccount({ store, keys }, name.toLowerCase())).is !== 'unknown',
     ),
   )
   return names.filter((_, n) => known[n] === false)

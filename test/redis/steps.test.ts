@@ -22,7 +22,7 @@ test('the names that a step on an account makes for itself are those that everyb
   const states = ACCOUNT_STATES.map((state) => `inState('${state}')`)
   const script = `${shared} return {ACCOUNT, tokensKey(), accessKey(), watchKey(), samplesKey(), historyKey(), forecastKey(),
     alertsKey(), alertingKey(), accountLogKey(), accountEventsKey(), acknowledgementsKey(), dueKey('refresh'), dueKey('poll'), dueKey('uninstall'),
-    freshKey(), firstReadingsKey(), pollFailingKey(), nearestKey(), domainsVersionKey(), ${states.join(', ')}}`
+    freshKey(), firstReadingsKey(), pollFailingKey(), nearestKey(), domainsKey(), ${states.join(', ')}}`
   for (const prefix of ['plimsoll', 'a:account:1']) {
     for (const hubId of [0, 1, 62_515, Number.MAX_SAFE_INTEGER]) {
       const keys = createKeys(prefix)
@@ -37,7 +37,7 @@ test('the names that a step on an account makes for itself are those that everyb
         firstReadings,
         pollFailing,
         nearest,
-        domainsVersion,
+        domains,
         state,
       } = keys
       expect(await redis.connect().eval(script, 1, keys.own(hubId))).toEqual([
@@ -60,7 +60,7 @@ test('the names that a step on an account makes for itself are those that everyb
         firstReadings,
         pollFailing,
         nearest,
-        domainsVersion,
+        domains,
         ...ACCOUNT_STATES.map((name) => state[name]),
       ])
     }

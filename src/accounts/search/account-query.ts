@@ -23,8 +23,6 @@ export interface AccountFilter {
   overdue?: { kind: DueKind; since: number } | undefined
   alert?: AlertFilter | undefined
   tag?: Tag | undefined
-  /** Accounts that are left out. */
-  without?: readonly number[] | undefined
 }
 
 export interface AccountOrder {

@@ -1,18 +1,7 @@
-import type { Store } from '../../redis/connect.ts'
-import type { AccountState, Keys } from '../../redis/keys.ts'
 import type { Account } from '../account.ts'
-import { matchesAccount } from '../match-account.ts'
-import type { Registry } from '../registry.ts'
-import { type AccountFilter, type AccountQuery, isAhead, type Place } from './account-query.ts'
-import type { Directory, DirectoryEntry } from './directory.ts'
-import { comparePlaces, type Stretch, walk } from './walk.ts'
-
-export interface AccountLists {
-  store: Store
-  keys: Keys
-  registry: Registry
-  directory: Directory
-}
+import { type AccountQuery, isAhead, type Place } from './account-query.ts'
+import { type Filter, fewCandidates, matchingOf, readNamed } from './filter.ts'
+import { type AccountLists, comparePlaces, type KeyedSort, keyedPlaces, nextOf, type Stretch } from './stretch.ts'
 
 export interface AccountPage {
   accounts: Account[]
@@ -27,10 +16,12 @@ export interface AccountPage {
  */
 export async function pageOfAccounts(deps: AccountLists, query: AccountQuery): Promise<AccountPage> {
   const isBackward = query.before !== undefined
-  const entries = await matchingEntries(deps, query)
+  const filter: Filter = { ...query, named: await readNamed(deps, query), without: NONE }
   const limit = query.limit + 1
   const found =
-    query.sort === 'worst' ? await worstFirst(deps, query, entries, limit) : await firstOf(deps, query, entries, limit)
+    query.sort === 'worst'
+      ? await worstFirst(deps, query, filter, limit)
+      : await firstOf(deps, { ...query, sort: query.sort }, filter, limit)
   // The entries before that place are gone.
   if (isBackward && found.length === 0) return pageOfAccounts(deps, { ...query, before: undefined, after: undefined })
   const isMore = found.length > query.limit
@@ -43,12 +34,10 @@ export async function pageOfAccounts(deps: AccountLists, query: AccountQuery): P
   }
 }
 
-/** Most accounts of a state that are read one by one. */
-const FEW_IN_STATE = 1_000
-
+const NONE: ReadonlySet<number> = new Set()
 const WORST_FIRST = ['reauthorize', 'failing', 'parked', 'active', 'uninstalling', 'uninstalled'] as const
 
-async function worstFirst(deps: AccountLists, query: AccountQuery, entries: Entries | undefined, limit: number) {
+async function worstFirst(deps: AccountLists, query: AccountQuery, filter: Filter, limit: number) {
   const isReversed = query.descending !== (query.before !== undefined)
   const from = query.before ?? query.after
   const isFromAhead = from !== undefined && isAhead(from)
@@ -57,29 +46,24 @@ async function worstFirst(deps: AccountLists, query: AccountQuery, entries: Entr
   if (from?.key !== undefined && isReversed === isFromAhead) parts.shift()
   const found: Place[] = []
   for (const part of parts) {
-    if (found.length < limit) found.push(...(await part(deps, query, entries, limit - found.length)))
+    if (found.length < limit) found.push(...(await part(deps, query, filter, limit - found.length)))
   }
   return found
 }
 
 /** Matching accounts ahead. */
-async function aheadFirst(deps: AccountLists, query: AccountQuery, entries: Entries | undefined, limit: number) {
+async function aheadFirst(deps: AccountLists, query: AccountQuery, filter: Filter, limit: number) {
   const { places, compare } = query.ahead ?? { places: [], compare: () => 0 }
-  const named = entries === undefined ? undefined : new Set(entries.map(({ hubId }) => hubId))
-  const some = places.filter(({ hubId }) => named?.has(hubId) ?? true)
-  const candidates = some.map(({ hubId }) => ({ hubId, domain: '' }))
-  const matching = isFiltered(query) && some.length > 0 ? await everyMatch(deps, query, candidates) : undefined
   const from = query.before ?? query.after
   const turn = query.descending !== (query.before !== undefined) ? -1 : 1
-  return some
-    .filter((place) => matching?.has(place.hubId) ?? true)
+  return (await matchingOf(deps, filter, places))
     .filter((place) => from === undefined || !isAhead(from) || turn * compare(from, place) < 0)
     .toSorted((a, b) => turn * compare(a, b))
     .slice(0, limit)
 }
 
 /** All others: those that lost their token, those about to, the rest; of each state the nearest to a limit first. */
-async function othersFirst(deps: AccountLists, query: AccountQuery, entries: Entries | undefined, limit: number) {
+async function othersFirst(deps: AccountLists, query: AccountQuery, filter: Filter, limit: number) {
   const isBackward = query.before !== undefined
   const from = query.before ?? query.after
   const [begun, score = ''] = from === undefined || isAhead(from) ? [] : String(from.key ?? '').split(':')
@@ -90,16 +74,19 @@ async function othersFirst(deps: AccountLists, query: AccountQuery, entries: Ent
     0,
     states.findIndex(([n]) => String(n) === begun),
   )
-  const without = (query.ahead?.places ?? []).map(({ hubId }) => hubId)
-  const ahead = new Set(without)
+  const without = new Set(query.ahead?.places.map(({ hubId }) => hubId))
   const found: Place[] = []
   for (const [n, state] of states.slice(first)) {
     if (found.length >= limit) break
     if (query.state !== undefined && query.state !== state) continue
     const at = String(n) === begun ? inState : undefined
-    const within = { after: isBackward ? undefined : at, before: isBackward ? (at ?? LAST) : undefined, without }
-    const few = (entries ?? (await entriesOf(deps, state)))?.filter(({ hubId }) => !ahead.has(hubId))
-    const some = await firstOf(deps, { ...query, ...within, sort: 'nearest', state }, few, limit - found.length)
+    const order = {
+      descending: query.descending,
+      sort: 'nearest' as const,
+      after: isBackward ? undefined : at,
+      before: isBackward ? (at ?? LAST) : undefined,
+    }
+    const some = await firstOf(deps, order, { ...filter, state, without }, limit - found.length)
     found.push(...some.map(({ hubId, key = '' }) => ({ hubId, key: `${n}:${key}` })))
   }
   return found
@@ -108,103 +95,79 @@ async function othersFirst(deps: AccountLists, query: AccountQuery, entries: Ent
 /** Before which every account of a state is. */
 const LAST: Place = { hubId: Number.MAX_SAFE_INTEGER }
 
-/** Undefined where they are too many to be looked up. */
-async function entriesOf({ registry }: AccountLists, state: AccountState): Promise<Entries | undefined> {
-  if (state === 'active') return undefined
-  const hubIds = await registry.hubIds(FEW_IN_STATE + 1, 0, [state])
-  return hubIds.length > FEW_IN_STATE ? undefined : hubIds.map((hubId) => ({ hubId, domain: '' }))
+interface Order extends Pick<AccountQuery, 'descending' | 'after' | 'before'> {
+  sort: KeyedSort | undefined
 }
 
-async function firstOf(
-  deps: AccountLists,
-  query: AccountQuery,
-  entries: Entries | undefined,
-  limit: number,
-): Promise<Place[]> {
+/** Accounts that are read at a time: few at first, then many, where few match. */
+const FIRST_READ = 100
+const READ_AT_ONCE = 1_000
+
+/** The first that match, from a place on: of few all are looked up, of many the list is read as far as it takes. */
+async function firstOf(deps: AccountLists, order: Order, filter: Filter, limit: number): Promise<Place[]> {
+  const few = await fewCandidates(deps, filter)
+  const candidates = few && (await matchingOf(deps, filter, await keyedPlaces(deps, order.sort, few)))
   const found: Place[] = []
-  for (const stretch of stretchesOf(query)) {
+  for (const stretch of stretchesOf(order)) {
     const wanted = limit - found.length
     if (wanted <= 0) break
-    if (query.sort === 'domain' && stretch.part === 'keyed') {
-      const matching = isFiltered(query) ? await everyMatch(deps, query, entries) : undefined
-      const candidates = entries?.filter(({ hubId }) => matching?.has(hubId) ?? true)
-      found.push(...firstByDomain(candidates ?? [], stretch, wanted))
-    } else {
-      // By domain, those without one come last.
-      const some = query.sort === 'domain' ? entries?.filter(({ domain }) => domain === '') : entries
-      found.push(...(await walk(deps, { filter: query, among: hubIdsOf(some), stretch, limit: wanted })))
-    }
+    const some =
+      candidates === undefined
+        ? await walk(deps, stretch, filter, wanted)
+        : firstAmong(
+            candidates.filter(({ key }) => isOf(stretch, key)),
+            stretch,
+          )
+    found.push(...some.slice(0, wanted))
   }
   return found
 }
 
+function isOf({ sort, part }: Stretch, key: Place['key']): boolean {
+  return sort === undefined || (key === undefined) === (part === 'by hubId')
+}
+
+function firstAmong(places: readonly Place[], stretch: Stretch): Place[] {
+  const { after } = stretch
+  const compare = comparePlaces(stretch)
+  return places.filter((place) => after === undefined || compare(after, place) < 0).sort(compare)
+}
+
+async function walk(deps: AccountLists, from: Stretch, filter: Filter, wanted: number): Promise<Place[]> {
+  const found: Place[] = []
+  let stretch = from
+  for (let most = FIRST_READ; found.length < wanted; most = READ_AT_ONCE) {
+    const places = await nextOf(deps, stretch, most, filter.state)
+    const last = places.at(-1)
+    if (last === undefined) break
+    const matching = await matchingOf(deps, filter, places)
+    const isKeyed = stretch.sort !== undefined && stretch.part === 'keyed'
+    const placed = isKeyed ? matching : await withoutKey(deps, stretch.sort, matching)
+    found.push(...placed)
+    stretch = { ...stretch, after: last }
+  }
+  return found
+}
+
+async function withoutKey(deps: AccountLists, sort: KeyedSort | undefined, places: readonly Place[]) {
+  if (sort === undefined || sort === 'domain') return places
+  const placed = await keyedPlaces(
+    deps,
+    sort,
+    places.map(({ hubId }) => hubId),
+  )
+  return placed.filter(({ key }) => key === undefined)
+}
+
 /** The stretches of the list from a place on, in the direction that is paged in. */
-function stretchesOf({ sort, descending, after, before }: AccountQuery): Stretch[] {
+function stretchesOf({ sort, descending, after, before }: Order): Stretch[] {
   const isBackward = before !== undefined
   const from = before ?? after
   const reverse = descending !== isBackward
-  if (sort === undefined) return [{ part: 'by hubId', reverse, after: from }]
+  if (sort === undefined) return [{ sort, part: 'by hubId', reverse, after: from }]
   const isLast = from !== undefined && from.key === undefined
   const keyed: Stretch = { sort, part: 'keyed', reverse, after: isLast ? undefined : from }
   const others: Stretch = { sort, part: 'by hubId', reverse: isBackward, after: isLast ? from : undefined }
   if (isBackward) return isLast ? [others, keyed] : [keyed]
   return isLast ? [others] : [keyed, others]
-}
-
-type Entries = readonly DirectoryEntry[]
-
-/** Accounts that match by name; undefined where no name is asked for. */
-async function matchingEntries({ directory }: AccountLists, query: AccountQuery): Promise<Entries | undefined> {
-  const { sort, tag } = query
-  const text = query.text.trim().toLowerCase()
-  if (text === '' && tag === undefined && sort !== 'domain') return undefined
-  const entries = await directory.read()
-  if (text === '' && tag === undefined) return entries
-  const exact = entries.filter(({ hubId }) => String(hubId) === text)
-  const match = tag === undefined ? {} : { tag: [tag] }
-  const isNamed = ({ hubId, domain }: DirectoryEntry) =>
-    (domain.includes(text) || String(hubId).startsWith(text)) && matchesAccount(match, { hubId, hubDomain: domain })
-  // A hubId in full means that account.
-  return (exact.length > 0 ? exact : entries).filter(isNamed)
-}
-
-function isFiltered({ state, staleBefore, overdue, alert }: AccountFilter): boolean {
-  return [state, staleBefore, overdue, alert].some((given) => given !== undefined)
-}
-
-async function everyMatch(
-  deps: AccountLists,
-  filter: AccountFilter,
-  entries: Entries | undefined,
-): Promise<Set<number>> {
-  const stretch: Stretch = { part: 'by hubId', reverse: false, after: undefined }
-  const found = await walk(deps, { filter, among: hubIdsOf(entries), stretch, limit: Number.MAX_SAFE_INTEGER })
-  return new Set(found.map(({ hubId }) => hubId))
-}
-
-function hubIdsOf(entries: Entries | undefined): number[] | undefined {
-  return entries?.map(({ hubId }) => hubId)
-}
-
-/** The first `limit` of a stretch that is ordered by domain. */
-function firstByDomain(
-  entries: Iterable<DirectoryEntry>,
-  { after, ...stretch }: Pick<Stretch, 'part' | 'reverse' | 'after'>,
-  limit: number,
-): Place[] {
-  const compare = comparePlaces(stretch)
-  // Twice as many as are wanted at a time: to order all of them takes longer than to read them.
-  let first: Place[] = []
-  let last: Place | undefined
-  for (const { hubId, domain } of entries) {
-    if (domain === '') continue
-    const place = { hubId, key: domain }
-    if (after !== undefined && compare(after, place) >= 0) continue
-    if (last !== undefined && compare(place, last) >= 0) continue
-    first.push(place)
-    if (first.length < 2 * limit) continue
-    first = first.sort(compare).slice(0, limit)
-    last = first.at(-1)
-  }
-  return first.sort(compare).slice(0, limit)
 }

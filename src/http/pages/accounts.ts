@@ -64,7 +64,6 @@ export async function showAccounts(deps: WebDeps, { query }: FastifyRequest): Pr
     }),
     deps.registry.countByState(),
   ])
-  void deps.directory.warm().catch(() => undefined) // A search reports it.
   const now = deps.clock.now()
   const rows = await withClosestLimit(deps, listed)
   const body = html`<div data-live="counts">${stateLinks(asked, byState)}</div>

@@ -125,10 +125,10 @@ if now < tonumber(a[2]) then
   redis.call('ZADD', dueKey('uninstall'), a[2], hubId)
   return 'kept'
 end
+redis.call('ZREM', domainsKey(), nameOf(hubId, redis.call('HGET', ACCOUNT, 'hubDomain')))
 for n = 3, #ARGV do redis.call('DEL', ARGV[n]) end
 redis.call('SET', leftKey(), a[3] or '', 'PX', LEFT_MS)
 redis.call('ZREM', inState('uninstalled'), hubId)
-redis.call('INCR', domainsVersionKey())
 redis.call('ZREM', dueKey('refresh'), hubId)
 stopPolling(hubId)
 redis.call('ZREM', dueKey('uninstall'), hubId)

@@ -13,7 +13,6 @@ import {
   parsePlace,
   placeText,
 } from '../../../src/accounts/search/account-query.ts'
-import { Directory } from '../../../src/accounts/search/directory.ts'
 import { pageOfAccounts } from '../../../src/accounts/search/search-accounts.ts'
 import { ACCOUNT_STATES, type Keys } from '../../../src/redis/keys.ts'
 import { NO_ALERT_WRITES } from '../../../src/redis/steps.ts'
@@ -27,9 +26,8 @@ const NOW = 1_000_000
 function scene() {
   const keys = redis.freshKeys()
   const deps = { store: redis.store, keys, registry: new Registry(redis.store, keys) }
-  const directory = new Directory(redis.store, keys)
   const search = (query: Partial<AccountQuery>) =>
-    pageOfAccounts({ ...deps, directory }, { text: '', descending: false, limit: 50, ...query })
+    pageOfAccounts(deps, { text: '', descending: false, limit: 50, ...query })
   const idsOf = async (query: Partial<AccountQuery>) => (await search(query)).accounts.map(({ hubId }) => hubId)
   return { keys, search, idsOf }
 }

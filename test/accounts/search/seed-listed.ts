@@ -1,3 +1,4 @@
+import { nameOf } from '../../../src/accounts/search/domains.ts'
 import type { Store } from '../../../src/redis/connect.ts'
 import type { AccountState, Keys } from '../../../src/redis/keys.ts'
 
@@ -24,6 +25,7 @@ export async function seedListed(store: Store, keys: Keys, accounts: readonly Li
       const { due, fresh, nearest, alerting, state: lists } = keys
       commands.hset(own.account, { state, hubDomain, connectedAt: 1, version: 1 })
       commands.zadd(lists[state], hubId, hubId)
+      commands.zadd(keys.domains, 0, nameOf({ hubId, domain: hubDomain.toLowerCase() }))
       if (account.refresh !== undefined) commands.zadd(due.refresh, account.refresh, hubId)
       if (account.poll !== undefined) commands.zadd(due.poll, account.poll, hubId)
       if (account.nearest !== undefined) commands.zadd(nearest, account.nearest, hubId)

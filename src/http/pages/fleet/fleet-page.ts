@@ -33,7 +33,6 @@ export async function showFleet(deps: WebDeps): Promise<OperatorPage> {
     readUpcoming(deps, { limit: FIRST }, deps.clock.now()),
     readNewest(deps, NEWEST),
   ])
-  void deps.directory.warm().catch(() => undefined) // The search reports failures.
   const isNew = status.accounts.total === 0
   const body = isNew ? firstSteps(deps, { status, verdict }) : fleetPage({ status, verdict, upcoming, newest })
   const head = isNew ? html`<h1>First steps</h1>` : headline(status, verdict)

@@ -29,7 +29,7 @@ local function freshKey() return AT .. ':fresh' end
 local function firstReadingsKey() return AT .. ':first-readings' end
 local function pollFailingKey() return AT .. ':poll-failing' end
 local function nearestKey() return AT .. ':nearest' end
-local function domainsVersionKey() return AT .. ':domains-version' end
+local function domainsKey() return AT .. ':domains' end
 local function alertingKey() return AT .. ':alerting' end
 local function accountLogKey() return AT .. ':account-log' end
 local function leftKey() return AT .. ':left:' .. OF end
@@ -112,12 +112,18 @@ local function renewAccess(access)
   writeAccess(a[1] or '', a[2] or '', a[3] or '', a[4] or '', access)
 end
 
+-- The account in the list by domains, as `nameOf` in `domains.ts` makes it.
+local function nameOf(hubId, domain)
+  if not domain or domain == '' then return '\239\191\191' .. string.format('%016.0f', hubId) end
+  return string.lower(domain) .. ' ' .. hubId
+end
+
 local function setState(hubId, to)
   local from = redis.call('HGET', ACCOUNT, 'state')
   if from == to then return end
   if from then redis.call('ZREM', inState(from), hubId)
   else
-    redis.call('INCR', domainsVersionKey())
+    redis.call('ZADD', domainsKey(), 0, nameOf(hubId, redis.call('HGET', ACCOUNT, 'hubDomain')))
     -- Each at a time of day of its own: the work on all of them is spread over it.
     redis.call('ZADD', dueKey('history'), redisNow() + hubId % 86400 * 1000, hubId)
   end
@@ -129,8 +135,9 @@ local function setState(hubId, to)
 end
 
 local function setFields(fields)
-  if fields.hubDomain and fields.hubDomain ~= redis.call('HGET', ACCOUNT, 'hubDomain') then
-    redis.call('INCR', domainsVersionKey())
+  if fields.hubDomain then
+    redis.call('ZREM', domainsKey(), nameOf(OF, redis.call('HGET', ACCOUNT, 'hubDomain')))
+    redis.call('ZADD', domainsKey(), 0, nameOf(OF, fields.hubDomain))
   end
   local set, gone = {}, {}
   for name, value in pairs(fields) do
