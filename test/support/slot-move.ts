@@ -28,6 +28,8 @@ export async function beginSlotMove({ masters }: TestCluster, slot: number, to: 
         if (keys.length === 0) break
         for (const key of keys) await moveKey(String(key))
       }
+      // Else what the old owner sent to the others just before may undo it.
+      await to.admin.cluster('BUMPEPOCH')
       // The new owner first: until it knows, the old one sends everybody there.
       for (const { admin } of [to, from, ...masters.filter((node) => node !== to && node !== from)]) {
         await admin.cluster('SETSLOT', slot, 'NODE', idOf(to))
