@@ -43,6 +43,7 @@ export default defineConfig({
     // What hangs is found out; a machine that others keep busy has time enough. No test has a shorter one of its own.
     testTimeout: 600_000,
     hookTimeout: 600_000,
+    expect: { poll: { timeout: 300_000 } },
     // Daemons and commands are started by the hundred: with their code compiled before, each takes half as long.
     env: { TZ: 'UTC', NODE_COMPILE_CACHE: join(tmpdir(), 'plimsoll-compile-cache') },
     projects: [

@@ -3,20 +3,20 @@ import type { ProviderClient } from '../provider/client.ts'
 import { opensLimits } from '../provider/dialects.ts'
 import type { ProviderFailure, ProviderResult } from '../provider/failure.ts'
 import { isRedisAway } from '../redis/away.ts'
-import { type AlertWrites, bothWrites, NO_ACCOUNT, stepJson, untilWritten } from '../redis/steps.ts'
+import { type AlertWrites, bothWrites, stepJson, untilWritten } from '../redis/steps.ts'
 import type { Secret } from '../runtime/secret.ts'
 import type { TokenEndpoint } from '../tokens/endpoint/token-endpoint.ts'
 import { digestOf, forgetLatest, keepLatest, latestOf } from '../tokens/given-tokens.ts'
 import {
   type Grant,
   grantToStore,
-  type KeptGrant,
   keepGrant,
   newClaim,
   newGrantId,
   OTHER_WORKER,
   type ParkDeps,
   planGrant,
+  takeIntent,
 } from '../tokens/parked-grants.ts'
 import { planRefresh, type RefreshSettings } from '../tokens/plan-refresh.ts'
 import type { TokenAnnouncer } from '../tokens/refresh-account.ts'
@@ -83,6 +83,8 @@ export async function connectWithCode(
   code: Secret,
   { id = newGrantId(), only }: { id?: string; only?: number | undefined } = {},
 ): Promise<CodeOutcome> {
+  // Before the code is spent: wherever its tokens wait, and however long, an uninstall that is asked for later wins.
+  const version = await takeIntent(deps)
   const sent = await deps.endpoint.sendCode(async () => {
     const sentAt = deps.clock.now()
     return { sentAt, answer: await deps.provider.exchangeCode(code) }
@@ -90,7 +92,7 @@ export async function connectWithCode(
   if (sent.is === 'closed') return { is: 'waits', until: sent.until }
   const { sentAt, answer } = sent
   if (!answer.ok) {
-    keepUnreadGrant(deps, answer.failure, id, only)
+    keepUnreadGrant(deps, answer.failure, { id, only, version })
     return { is: 'failed', step: 'token', failure: answer.failure }
   }
   const { refreshToken, owner } = answer.value
@@ -98,7 +100,7 @@ export async function connectWithCode(
     const message = 'refresh_token is missing in the answer: without it the account cannot be kept'
     return { is: 'failed', step: 'token', failure: { class: 'client', code: 'unreadable', message, status: 200 } }
   }
-  const grant = { id, ...grantOf(answer.value, refreshToken, sentAt), grantedAt: sentAt, only }
+  const grant = { id, ...grantOf(answer.value, refreshToken, sentAt), grantedAt: sentAt, only, version }
   return finishInHand(deps, grant, owner)
 }
 
@@ -123,7 +125,7 @@ export function finishInHand(deps: ConnectDeps, given: Omit<Grant, 'claim'>, own
 }
 
 /** Stores the account of a grant whose code is spent. The grant goes with the same step. */
-export async function connectGrant(deps: ConnectDeps, grant: KeptGrant, whose: Whose): Promise<GrantOutcome> {
+export async function connectGrant(deps: ConnectDeps, grant: Grant, whose: Whose): Promise<GrantOutcome> {
   const { only } = grant
   const { hubId } = whose
   // The provider may take no older refresh token of an account from now on: the new one of an account kept here must not be lost.
@@ -178,16 +180,17 @@ export async function connectWithRefreshToken(deps: ConnectDeps, given: Secret):
 }
 
 async function redeemGiven(deps: ConnectDeps, given: Secret): Promise<ConnectOutcome> {
-  const version = Number(await deps.store.takeIntent(deps.keys.own(NO_ACCOUNT)))
+  const version = await takeIntent(deps)
   const refreshToken = latestOf(deps.vault, deps.dataDir, given)
   const sentAt = deps.clock.now()
   const answer = await deps.provider.refresh(refreshToken)
   if (!answer.ok) {
-    keepUnreadGrant(deps, answer.failure, newGrantId(), undefined)
+    keepUnreadGrant(deps, answer.failure, { id: newGrantId(), only: undefined, version })
     return { is: 'failed', step: 'token', failure: answer.failure }
   }
   const latest = answer.value.refreshToken ?? refreshToken
-  const grant = { id: newGrantId(), ...grantOf(answer.value, latest, sentAt), grantedAt: sentAt, only: undefined }
+  const tokens = grantOf(answer.value, latest, sentAt)
+  const grant = { id: newGrantId(), ...tokens, grantedAt: sentAt, only: undefined, version }
   try {
     keepLatest(deps, deps.dataDir, given, latest)
   } catch (error) {
@@ -196,7 +199,7 @@ async function redeemGiven(deps: ConnectDeps, given: Secret): Promise<ConnectOut
   }
   const asked = await askIdentityPatiently(deps, grant)
   if (!asked.ok) return { is: 'failed', step: 'metadata', failure: asked.failure }
-  const outcome = await storeAccount(deps, { ...grant, version }, asked.value, false)
+  const outcome = await storeAccount(deps, grant, asked.value, false)
   return 'scopes' in outcome ? outcome : { is: 'failed', step: 'token', failure: UNINSTALLED }
 }
 
@@ -204,11 +207,10 @@ async function redeemGiven(deps: ConnectDeps, given: Secret): Promise<ConnectOut
 export function keepUnreadGrant(
   deps: Pick<ConnectDeps, 'vault' | 'log' | 'dataDir'>,
   { unread, message: reason }: ProviderFailure,
-  id: string,
-  only: number | undefined,
+  { id, only, version }: Pick<Grant, 'id' | 'only' | 'version'>,
 ): void {
   if (unread === undefined) return
-  const kept = keepUnread(deps, deps.dataDir, { ...unread, holder: id, only })
+  const kept = keepUnread(deps, deps.dataDir, { ...unread, holder: id, only, version: String(version) })
   deps.log.error({ code: 'install.unreadable', reason }, `the provider's answer with tokens could not be read; ${kept}`)
 }
 

@@ -4,8 +4,8 @@ import { NO_ACCOUNT } from '../redis/steps.ts'
 import type { TokenEndpoint } from '../tokens/endpoint/token-endpoint.ts'
 import {
   forgetGrant,
+  type Grant,
   type GrantClaim,
-  type KeptGrant,
   keepGrant,
   mayRedeem,
   OTHER_WORKER,
@@ -58,7 +58,7 @@ async function finish(deps: FinishDeps, id: string, claim: GrantClaim): Promise<
   return 'given-up'
 }
 
-async function connect(deps: FinishDeps, parked: KeptGrant): Promise<ProviderFailure | 'connected' | 'gone'> {
+async function connect(deps: FinishDeps, parked: Grant): Promise<ProviderFailure | 'connected' | 'gone'> {
   const grant = await withLastingToken(deps, parked)
   if ('class' in grant) return grant
   const asked = await askIdentity(deps, grant)
@@ -69,7 +69,7 @@ async function connect(deps: FinishDeps, parked: KeptGrant): Promise<ProviderFai
 }
 
 /** A grant may wait for longer than its access token lives. */
-async function withLastingToken(deps: FinishDeps, grant: KeptGrant): Promise<KeptGrant | ProviderFailure> {
+async function withLastingToken(deps: FinishDeps, grant: Grant): Promise<Grant | ProviderFailure> {
   const { clock, endpoint, provider } = deps
   if (grant.times.expiresAt - clock.now() > TOO_SHORT_MS) return grant
   const admission = await endpoint.enter()
@@ -83,7 +83,7 @@ async function withLastingToken(deps: FinishDeps, grant: KeptGrant): Promise<Kep
   const sentAt = clock.now()
   const answer = await provider.refresh(grant.refreshToken)
   if (!answer.ok) {
-    keepUnreadGrant(deps, answer.failure, grant.id, grant.only)
+    keepUnreadGrant(deps, answer.failure, grant)
     await endpoint.failed(NO_ACCOUNT, answer.failure, true)
     return answer.failure
   }

@@ -96,7 +96,7 @@ function grantKeys(tag: string) {
   return {
     /** zset: grant -> when it is tried next, ms */
     due: `${tag}:due:grant`,
-    /** string: the last intent that was given to a grant that was kept, an import, or an uninstall that was asked for; see `nextIntent` */
+    /** string: the last intent that was given to an install, an import or an uninstall; see `takeIntent` */
     intents: `${tag}:intents`,
     /** hash: the encrypted tokens, their times and version */
     grant: (id: string) => `${tag}:grant:${id}`,

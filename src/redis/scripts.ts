@@ -47,7 +47,7 @@ const STEPS = {
   connectAccount: on<'connected' | 'reconnected' | 'known' | 'stale' | 'uninstalled' | 'strange'>(1),
   importAccount: on<'imported' | 'kept' | 'uninstalled' | 'replaced'>(1),
   takeIntent: on<string>(1),
-  parkGrant: on<string>(1),
+  parkGrant: on<'parked' | 'gone'>(1),
   planGrant: on<number>(1, 'alone'),
   storeMetadata: on<'stored' | 'known' | 'lost'>(1),
   refuseForeignToken: on<'refused' | 'lost'>(1),

@@ -21,13 +21,10 @@ export interface Grant {
   only: number | undefined
   /** The refresh token before, which may be alive until its successor has worked. */
   previous?: Secret | undefined
-  /** The version of its account that it makes; undefined until it is kept. */
-  version?: number | undefined
+  /** The version of its account that it makes. */
+  version: number
   claim: GrantClaim
 }
-
-/** One that Redis has. */
-export type KeptGrant = Grant & { version: number }
 
 /** The right to redeem the tokens of a grant. A worker that hangs loses it: a sweep claims the grant for another one. */
 export interface GrantClaim {
@@ -74,12 +71,12 @@ export function mayRedeem(clock: Clock, { at }: GrantClaim): boolean {
  * Stores a grant, sealed, or other tokens of a stored one; no sweep tries it for a while. Undefined: another worker has it. Throws
  * where Redis does not take it: the process keeps it in memory then, and tries again for as long as it lives.
  */
-export async function keepGrant(deps: ParkDeps, grant: Grant): Promise<KeptGrant | undefined> {
+export async function keepGrant(deps: ParkDeps, grant: Grant): Promise<Grant | undefined> {
   const next = newClaim(deps.clock)
-  const version = await deps.pending.park(grantToStore(grant), next.until)
+  const is = await deps.pending.park(grantToStore(grant), next.until)
   // One that had ended before may be another worker's by now.
   if (deps.clock.steady() - grant.claim.at < GRANT_CLAIM_MS) Object.assign(grant.claim, next)
-  return version === undefined ? undefined : { ...grant, version }
+  return is === 'gone' ? undefined : grant
 }
 
 export function grantToStore(grant: Omit<Grant, 'claim'>, account?: number): GrantToStore {
@@ -91,7 +88,7 @@ export function grantToStore(grant: Omit<Grant, 'claim'>, account?: number): Gra
 export async function readGrant(
   { store, keys, vault }: Pick<ParkDeps, 'store' | 'keys' | 'vault'>,
   id: string,
-): Promise<Omit<KeptGrant, 'claim'> | undefined> {
+): Promise<Omit<Grant, 'claim'> | undefined> {
   const { access, refresh, previous, ...stored } = await store.hgetallBuffer(keys.grants.grant(id))
   if (access === undefined || refresh === undefined) return undefined
   const number = (field: string) => Number(stored[field]?.toString())
@@ -118,6 +115,11 @@ export async function claimGrants({ store, keys, clock }: InRedis & { clock: Clo
 /** Ends the claim, unless another worker has the grant by now. */
 export async function planGrant({ store, keys }: InRedis, { id, claim }: Pick<Grant, 'id' | 'claim'>, at: number) {
   await store.planGrant(keys.grants.due, id, claim.until, at)
+}
+
+/** The first version of a new intent: whoever asks later gets a higher one. */
+export async function takeIntent({ store, keys }: InRedis): Promise<number> {
+  return Number(await store.takeIntent(keys.own(NO_ACCOUNT)))
 }
 
 export async function forgetGrant({ store, keys }: InRedis, id: string): Promise<void> {

@@ -129,13 +129,13 @@ export class PendingTokens {
   }
 
   /**
-   * Returns its version; undefined: newer tokens of it are there, or its account is stored. Throws where Redis does not take it; then
-   * it is tried until Redis does. `nextAt`: when its sweep may try it, ms.
+   * `gone`: newer tokens of it are there, or its account is stored. Throws where Redis does not take it; then it is tried until Redis
+   * does. `nextAt`: when its sweep may try it, ms.
    */
-  async park(grant: GrantToStore, nextAt: number): Promise<number | undefined> {
+  async park(grant: GrantToStore, nextAt: number): Promise<'parked' | 'gone'> {
     const entry = this.#add(grant)
     try {
-      return (await this.#try(entry, nextAt)) === 'gone' ? undefined : grant.version
+      return (await this.#try(entry, nextAt)) as 'parked' | 'gone'
     } catch (error) {
       void this.#tryAll()
       throw error
@@ -256,17 +256,13 @@ export class PendingTokens {
     }
   }
 
-  async #park(grant: GrantToStore, nextAt: number): Promise<'parked' | 'gone'> {
-    const version = await this.#deps.tokens.parkGrant(grant, this.#deps.vault, nextAt)
-    grant.version = version ?? grant.version
-    return version === undefined ? 'gone' : 'parked'
-  }
-
   async #try(entry: Entry, nextAt: number): Promise<Outcome | 'held' | 'unknown'> {
     const { tokens: store, vault, log } = this.#deps
     const { tokens, isAgain, age } = entry
     const name = nameOf(tokens)
-    const is = await (isGrant(tokens) ? this.#park(tokens, nextAt) : store.storeTokens(tokens, vault, isAgain))
+    const is = await (isGrant(tokens)
+      ? store.parkGrant(tokens, vault, nextAt)
+      : store.storeTokens(tokens, vault, isAgain))
     if (is === 'held' || is === 'unknown' || this.#pending.get(name) !== entry) return is
     this.#pending.delete(name)
     const facts = { code: 'token.unsealed', ...holderFacts(holderOf(tokens)), is } as const

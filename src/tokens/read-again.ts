@@ -67,8 +67,9 @@ async function storeGrant(deps: ReadAgainDeps, id: string, kept: KeptUnread, ans
   const { accessToken: access, refreshToken: refresh, lifetimeMs } = answer
   if (refresh === undefined) return 'left'
   const { sentAt, only } = kept
+  const version = Number(kept.version)
   const times = { obtainedAt: sentAt, expiresAt: sentAt + lifetimeMs }
-  const grant = { hubId: NO_ACCOUNT, id, access, refresh, times, grantedAt: sentAt, only } as const
+  const grant = { hubId: NO_ACCOUNT, id, access, refresh, times, grantedAt: sentAt, only, version } as const
   await deps.pending.park(grant, deps.clock.now())
   return 'parked'
 }

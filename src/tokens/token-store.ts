@@ -71,8 +71,8 @@ export interface GrantToStore {
   grantedAt: number
   /** Asked for by a link for one account: of another one it is dropped. */
   only: number | undefined
-  /** The version of its account that it makes; undefined until Redis has taken it for the first time. */
-  version?: number | undefined
+  /** The version of its account that it makes. */
+  version: number
   /** The account, once it is stored. */
   account?: number | undefined
 }
@@ -151,10 +151,10 @@ export class TokenStore implements LeaseStore {
     )
   }
 
-  /** Returns the version; undefined: newer tokens of the grant are there, or its account is stored. `nextAt`: its next try, ms. */
-  async parkGrant(grant: GrantToStore, vault: Vault, nextAt: number): Promise<number | undefined> {
-    const { id, access, refresh, times, grantedAt, only, version = '', account = NO_ACCOUNT } = grant
-    const is = await this.#store.parkGrant(
+  /** `gone`: newer tokens of the grant are there, or its account is stored. `nextAt`: its next try, ms. */
+  parkGrant(grant: GrantToStore, vault: Vault, nextAt: number): Promise<'parked' | 'gone'> {
+    const { id, access, refresh, times, grantedAt, only, version, account = NO_ACCOUNT } = grant
+    return this.#store.parkGrant(
       this.#keys.own(account),
       id,
       nextAt,
@@ -170,7 +170,6 @@ export class TokenStore implements LeaseStore {
       grantedAt,
       ...(only === undefined ? [] : ['only', only]),
     )
-    return is === 'gone' ? undefined : Number(is)
   }
 
   /** `fields` of the account's hash; '' takes one away. */

@@ -10,7 +10,7 @@ import { NO_ACCOUNT } from '../../src/redis/steps.ts'
 import { Secret } from '../../src/runtime/secret.ts'
 import type { Fault } from '../../src/sandbox/faults.ts'
 import { startSandbox } from '../../src/sandbox/sandbox.ts'
-import { claimGrants, keepGrant, newClaim, newGrantId, readGrant } from '../../src/tokens/parked-grants.ts'
+import { claimGrants, keepGrant, newClaim, newGrantId, readGrant, takeIntent } from '../../src/tokens/parked-grants.ts'
 import { rekeyAll } from '../../src/tokens/rekey.ts'
 import { createVault } from '../../src/tokens/vault.ts'
 import { dump, storedTokens, vaultKey } from '../support/accounts.ts'
@@ -115,12 +115,14 @@ async function begun(dialect: DialectName = 'v1') {
       return kept
     },
     grant: async () => {
+      const version = await takeIntent(deps)
       const answer = await provider.exchangeCode(await code())
       if (!answer.ok || answer.value.refreshToken === undefined) throw new Error('no grant')
       const { accessToken, refreshToken, lifetimeMs } = answer.value
       const times = { obtainedAt: clock.now(), expiresAt: clock.now() + lifetimeMs }
       const claim = newClaim(clock)
-      return { id: newGrantId(), accessToken, refreshToken, times, grantedAt: clock.now(), only: undefined, claim }
+      const tokens = { accessToken, refreshToken, times, version }
+      return { id: newGrantId(), ...tokens, grantedAt: clock.now(), only: undefined, claim }
     },
     works: () => send(`${sandbox.url}/sandbox/faults`, 'DELETE'),
     /** As the clock would sweep, for so long. */
@@ -196,8 +198,8 @@ test('of two grants that are kept in another order than the provider gave them, 
   await pass(2 * MINUTE)
   expect(await kept()).toEqual([])
   expect(await stored()).toMatchObject({
-    refresh: older.refreshToken.reveal(),
-    previous: newer.refreshToken.reveal(),
+    refresh: newer.refreshToken.reveal(),
+    previous: older.refreshToken.reveal(),
   })
 })
 

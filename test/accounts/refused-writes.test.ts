@@ -4,12 +4,13 @@ import { beginInstall, finishInstall } from '../../src/accounts/install.ts'
 import type { ProviderClient } from '../../src/provider/client.ts'
 import { isRedisAway, refusesWrites } from '../../src/redis/away.ts'
 import { Secret } from '../../src/runtime/secret.ts'
-import { newClaim, newGrantId, readGrant } from '../../src/tokens/parked-grants.ts'
+import { newClaim, newGrantId, readGrant, takeIntent } from '../../src/tokens/parked-grants.ts'
 import { PendingTokens } from '../../src/tokens/pending-tokens.ts'
 import { openServer } from '../http/open-server.ts'
 import { dump, seedAccount, storedTokens, vault } from '../support/accounts.ts'
 import { CodeDoor } from '../support/endpoint.ts'
 import { type FakeAnswers, tokens } from '../support/fake-provider.ts'
+import { eventually } from '../support/fleet.ts'
 import { memoryFile } from '../support/memory-file.ts'
 import { serverOfFile } from '../support/of-file.ts'
 import { openWorld } from '../support/world.ts'
@@ -36,8 +37,10 @@ async function begun(does: FakeAnswers) {
   /** Redis takes writes again, and has the grant. */
   const taken = async (grant = id) => {
     await refuse(false)
-    clock.move(250)
-    await expect.poll(() => finish.pending.has(grant)).toBe(false)
+    await eventually('the grant', async () => {
+      clock.move(250)
+      return !finish.pending.has(grant)
+    })
   }
   return {
     deps: { ...finish, endpoint: new CodeDoor() },
@@ -107,14 +110,17 @@ test('older tokens of a grant that are stored late do not take the place of newe
   const grant = { hubId: 0, id: newGrantId(), grantedAt: clock.now(), only: undefined } as const
   const times = { obtainedAt: clock.now(), expiresAt: clock.now() + 1_800_000 }
   // By another daemon: for this one they would be newer ones.
-  const park = (name: string, version?: number) => {
+  const park = (name: string, version: number) => {
     const given = { access: new Secret(`access-${name}`), refresh: new Secret(`refresh-${name}`), version }
     const pending = new PendingTokens({ ...deps, file: memoryFile() })
     return pending.park({ ...grant, ...given, times }, clock.now())
   }
-  const version = await park('1')
-  const newer = Number(version) + 1
-  expect([await park('2', newer), await park('1', version), await park('1')]).toEqual([newer, undefined, undefined])
+  const version = await takeIntent(deps)
+  expect([await park('1', version), await park('2', version + 1), await park('1', version)]).toEqual([
+    'parked',
+    'parked',
+    'gone',
+  ])
   expect((await readGrant(deps, grant.id))?.refreshToken.reveal()).toBe('refresh-2')
 })
 
@@ -123,7 +129,7 @@ test('the rotated token of a parked grant that Redis refuses is kept, and the on
   const grant = { hubId: 0, id: newGrantId(), grantedAt: clock.now(), only: undefined } as const
   const given = { access: tokens('a').value.accessToken, refresh: tokens('a').value.accessToken }
   const times = { obtainedAt: clock.now(), expiresAt: clock.now() + 1_000 }
-  await deps.pending.park({ ...grant, ...given, times }, clock.now())
+  await deps.pending.park({ ...grant, ...given, times, version: await takeIntent(deps) }, clock.now())
   clock.move(10_000)
   expect(await finishGrant(finish, grant.id, newClaim(clock))).toBe('later')
   expect(await finishGrant(finish, grant.id, newClaim(clock))).toBe('later')

@@ -117,7 +117,7 @@ test('new tokens that wait in the data folder fail where no key opens them, with
   expect(checkAnswers(installation([key(1)]))).toMatchObject({ name: 'sealed-tokens', level: 'ok' })
   const grant = { hubId: 0, id: 'a-grant', access: new Secret('a'), refresh: new Secret('r'), grantedAt: 1 } as const
   new SealedFile(createVault([key(1)]), dataDir).write([
-    { ...grant, times: { obtainedAt: 1, expiresAt: 2 }, only: undefined, account: undefined },
+    { ...grant, times: { obtainedAt: 1, expiresAt: 2 }, only: undefined, version: 1, account: undefined },
   ])
   expect(checkAnswers(installation([key(1)]))).toMatchObject({ level: 'ok' })
   expect(checkAnswers(installation([{ ...key(2), id: 'k2' }]))).toMatchObject({

@@ -104,7 +104,14 @@ describe('after the clock of Redis was ahead by hours', () => {
     await setClock(w, AHEAD)
     const [obtainedAt, secret] = [w.clock.now(), new Secret('granted')]
     const times = { obtainedAt, expiresAt: obtainedAt + 30 * MINUTE }
-    const grant = { accessToken: secret, refreshToken: secret, times, grantedAt: obtainedAt, only: undefined }
+    const grant = {
+      accessToken: secret,
+      refreshToken: secret,
+      times,
+      grantedAt: obtainedAt,
+      only: undefined,
+      version: 1_000_000,
+    }
     await keepGrant(w.services, { id: newGrantId(), claim: newClaim(w.clock), ...grant })
     await setClock(w, -AHEAD)
     await sweepGrants(w.services)

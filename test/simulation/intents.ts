@@ -10,7 +10,7 @@ interface Wish {
 
 /**
  * What people wanted of each account last, as of the first time that a step of theirs did it: one that is done again, however
- * it came to that, is no other wish. An install counts from when its grant was kept, whenever its account is stored.
+ * it came to that, is no other wish. An install counts from before its code is sent, whenever its account is stored.
  */
 export class Intents {
   /** Accounts whose customer followed the link of another account: that brings none back. */
@@ -19,7 +19,7 @@ export class Intents {
   readonly strange = new Set<number>()
   readonly #last = new Map<number, Wish>()
   readonly #done = new Set<number>()
-  /** When each intent was given: a grant was kept, an import begun, or an uninstall asked for. */
+  /** When each intent was given: to an install, an import or an uninstall. */
   readonly #given = new Map<number, number>()
   #steps = 0
 
@@ -32,7 +32,7 @@ export class Intents {
 
   note({ step, hubId, args, answer }: DoneStep): void {
     const now = ++this.#steps
-    if (GIVES.has(step) && !this.#given.has(intentOf(answer))) this.#given.set(intentOf(answer), now)
+    if (step === 'takeIntent') this.#given.set(intentOf(answer), now)
     if (answer === 'strange') this.strange.add(hubId)
     const is = INTENT_OF[step]?.[String(answer)]
     if (is === undefined) return
@@ -49,7 +49,6 @@ export class Intents {
 
 const intentOf = (version: unknown) => Math.floor(Number(version) / 1_000_000)
 
-const GIVES = new Set(['parkGrant', 'takeIntent'])
 /** Where it is among the arguments. */
 const VERSION_OF: Record<string, number> = { connectAccount: 11, importAccount: 6, beginUninstall: 8 }
 const STORES = new Set(['connected', 'reconnected', 'imported', 'replaced'])

@@ -22,6 +22,7 @@ import { describeStuck, resealLines, SealedFile, storeSealed, unopenedLines } fr
 import { type AnswerToStore, type GrantToStore, TokenStore, type TokensToStore } from '../../src/tokens/token-store.ts'
 import { createVault, type VaultKey } from '../../src/tokens/vault.ts'
 import { SEEDED_VERSION, seedAccount, storedTokens, vault, vaultKey } from '../support/accounts.ts'
+import { eventually } from '../support/fleet.ts'
 import { HandClock } from '../support/hand-clock.ts'
 import { logLines } from '../support/log-lines.ts'
 import { redisOfFile } from '../support/of-file.ts'
@@ -293,6 +294,7 @@ test('a grant that Redis refused is parked by the next start, or as soon as Redi
     grantedAt: clock.now(),
     times: { obtainedAt: clock.now(), expiresAt: clock.now() + 1_000 },
     only: 7,
+    version: 1_000_000,
     account: undefined,
   })
   const refuse = (it: ReturnType<typeof process>) => {
@@ -316,8 +318,10 @@ test('a grant that Redis refused is parked by the next start, or as soon as Redi
   await storeSealed(it, dataDir)
   expect([files().length, it.pending.idleGrant('two')?.refresh.reveal()]).toEqual([1, 'refresh-2'])
   it.tokens.parkGrant = TokenStore.prototype.parkGrant
-  clock.move(250)
-  await expect.poll(() => it.pending.has('two')).toBe(false)
+  await eventually('the grant', async () => {
+    clock.move(250)
+    return !it.pending.has('two')
+  })
   it.pending.seal()
   expect([files(), (await readGrant(deps, 'two'))?.refreshToken.reveal()]).toEqual([[], 'refresh-2'])
   expect(logged.text()).not.toMatch(/(?:access|refresh)-[12]/)

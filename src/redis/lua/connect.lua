@@ -78,30 +78,32 @@ return state and 'replaced' or 'imported'
 
 --!step takeIntent
 --!include account-step
---!include next-intent
--- KEYS: account 0. Returns the first version of a new intent.
-return string.format('%.0f', nextIntent())
+-- The first version of an intent that none had before: above the last one, whatever was done to the clock of Redis. It is no lower
+-- than that clock shows, so that where the last ones were lost, with a failover, the next one is above those, too.
+-- KEYS: account 0. Returns that version.
+local key = AT .. ':intents'
+local last = tonumber(string.match(redis.call('GET', key) or '', '^%d+$') or 0)
+local intent = math.max(last + 1, math.floor(redisNow() / 1000))
+redis.call('SET', key, string.format('%.0f', intent))
+return string.format('%.0f', intent * PER_INTENT)
 
 --!step parkGrant
 --!include account-step
---!include next-intent
 -- Keeps the tokens of an install whose account is not stored yet, or newer ones of it, and when it is tried next. The refresh
 -- token before may be alive until its successor has worked: it is kept, too.
--- KEYS: the account ('account 0': it is not known). ARGV: id, next try, version ('' = it was never kept), refresh token, its other
+-- KEYS: the account ('account 0': it is not known). ARGV: id, next try, version, refresh token, its other
 --   fields with their values.
--- Returns its version | 'gone' (newer tokens of it are there, or its account has them).
+-- Returns 'parked' | 'gone' (newer tokens of it are there, or its account has them).
 local id, nextAt, version, refresh = ARGV[1], ARGV[2], tonumber(ARGV[3]), ARGV[4]
 local grant = AT .. ':grant:' .. id
 
 local before = redis.call('HMGET', grant, 'version', 'refresh')
-local stored = versionIn(before[1])
-version = version or (stored > 0 and intentOf(stored) * PER_INTENT or nextIntent())
-if stored > version or intentOf(storedVersion()) >= intentOf(version) then return 'gone' end
+if versionIn(before[1]) > version or intentOf(storedVersion()) >= intentOf(version) then return 'gone' end
 if before[2] and before[2] ~= refresh then redis.call('HSET', grant, 'previous', before[2]) end
 redis.call('HSET', grant, 'version', string.format('%.0f', version), 'refresh', refresh, unpack(ARGV, 5))
 -- Another worker may have claimed it for longer.
 redis.call('ZADD', AT .. ':due:grant', 'GT', nextAt, id)
-return string.format('%.0f', version)
+return 'parked'
 
 --!step planGrant
 -- Ends the claim on a grant, unless another worker has claimed it since.

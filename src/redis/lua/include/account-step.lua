@@ -195,7 +195,7 @@ local function endLease(note, owner)
 end
 
 -- The version of an account is an intent, and how many times its tokens were stored since: intent x 1e6 + n. An intent is
--- what somebody wanted of it: an install, an import or an uninstall, in the order of `nextIntent`. Whatever was begun with a lower
+-- what somebody wanted of it: an install, an import or an uninstall, in the order of `takeIntent`. Whatever was begun with a lower
 -- version came too late. It fits into a double, and an intent in ms would not.
 local PER_INTENT = 1000000
 
