@@ -231,6 +231,8 @@ export class PendingTokens {
     entry.isTried = true
     try {
       for (let tries = 0; ; tries++) {
+        // A grant that a second visit stored meanwhile would come as one that is later than all that was asked for since.
+        if (this.#pending.get(nameOf(tokens)) !== entry) return 'gone'
         const nextAt = clock.now() + (isAgain ? GRANT_CLAIM_MS : 0)
         // A job that works on the account or grant may bring newer tokens.
         const isFree = isOwn || !this.#atWork.has(holderOf(tokens))

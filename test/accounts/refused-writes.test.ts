@@ -88,7 +88,7 @@ test.each([
 )
 
 test('a customer who asks again is connected as soon as Redis takes writes, and one who hurries breaks nothing', async () => {
-  const { deps, keys, redirect, clock } = await begun({ exchangeCode: () => granted() })
+  const { deps, keys, redirect, clock, kept, taken } = await begun({ exchangeCode: () => granted() })
   expect(await finishInstall(deps, redirect)).toEqual({ is: 'unstored' })
   expect(await finishInstall(deps, redirect)).toEqual({ is: 'unstored' })
   await refuse(false)
@@ -96,6 +96,9 @@ test('a customer who asks again is connected as soon as Redis takes writes, and 
   expect(outcomes.map(({ is }) => is)).toEqual(['connected', 'shown-again'])
   expect(await storedTokens(redis.store, keys)).toMatchObject({ refresh: 'refresh-new' })
   expect(await finishInstall(deps, redirect)).toMatchObject({ is: 'shown-again', success: { is: 'connected' } })
+  // What was tried since the first visit does not come as an install of its own, later than an uninstall since.
+  await taken()
+  expect(await kept()).toEqual([])
 })
 
 test('an install that a stop cuts off is sealed with the stop', async () => {
