@@ -200,7 +200,10 @@ async function redeemGiven(deps: ConnectDeps, given: Secret): Promise<ConnectOut
   const asked = await askIdentityPatiently(deps, grant)
   if (!asked.ok) return { is: 'failed', step: 'metadata', failure: asked.failure }
   const outcome = await storeAccount(deps, grant, asked.value, false)
-  return 'scopes' in outcome ? outcome : { is: 'failed', step: 'token', failure: UNINSTALLED }
+  if (!('scopes' in outcome)) return { is: 'failed', step: 'token', failure: UNINSTALLED }
+  // The file of the latest one goes, and a Redis that takes over may not know the account.
+  deps.pending.stored(grantToStore(grant, outcome.hubId))
+  return outcome
 }
 
 /** An answer with tokens that could not be read is sealed: a version that can read it goes on with the install. */

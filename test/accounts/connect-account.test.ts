@@ -3,10 +3,12 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test, vi } from 'vitest'
 import { connectWithCode, connectWithRefreshToken } from '../../src/accounts/connect-account.ts'
+import { finishGrant } from '../../src/accounts/finish-grant.ts'
 import { beginUninstall, runUninstall } from '../../src/accounts/uninstall.ts'
 import type { ProviderClient } from '../../src/provider/client.ts'
 import { Secret } from '../../src/runtime/secret.ts'
 import { latestOf } from '../../src/tokens/given-tokens.ts'
+import { newClaim } from '../../src/tokens/parked-grants.ts'
 import { resealLines } from '../../src/tokens/sealed-tokens.ts'
 import { createVault } from '../../src/tokens/vault.ts'
 import { dump, seedAccount, vaultKey } from '../support/accounts.ts'
@@ -188,6 +190,19 @@ describe('connecting with a refresh token', () => {
       ['refresh', 'refresh-1+'],
     ])
     expect(readdirSync(folder)).toEqual([])
+  })
+
+  test('and that a failover lost right after is connected from the one that came in place of it', async () => {
+    const one = await install({ refresh: async () => tokens('access-2', 'refresh-2') })
+    expect(await connectWithRefreshToken(one.deps, given)).toMatchObject({ is: 'connected' })
+    await one.store.del(...Object.keys(await dump(one.store, one.keys)))
+    await one.deps.pending.storeAgain()
+    const [id = ''] = await one.grants()
+    expect(await finishGrant(one.services, id, newClaim(one.clock))).toBe('connected')
+    expect(await one.tokens()).toMatchObject({ refresh: 'refresh-2' })
+    // Nothing was lost: nothing comes of it.
+    await one.deps.pending.storeAgain()
+    expect(await one.grants()).toEqual([])
   })
 
   test('is not redeemed twice at once', async () => {
