@@ -7,11 +7,12 @@ import { keysOf } from './config-and-keys.ts'
 const IN_FORCE = 'config.in-force'
 
 /** The daemons at work have this file in force, not an earlier one. */
-export async function checkInForce({ config, redis, keys, vaultKeys, clock }: Installation): Promise<Finding> {
+export async function checkInForce({ config, redis, keys, vaultKeys }: Installation): Promise<Finding> {
   const alive = await redis.store
     .then(async (store) => {
-      const daemons = await new DaemonStore(store, keys).read()
-      return daemons.filter((daemon) => !isSilent(daemon, clock.now()))
+      // Daemons report by the clock of Redis.
+      const [now, daemons] = await Promise.all([store.readTime(keys.progress), new DaemonStore(store, keys).read()])
+      return daemons.filter((daemon) => !isSilent(daemon, now))
     })
     .catch(() => undefined)
   if (alive === undefined) return warn(IN_FORCE, 'not known: Redis does not answer')

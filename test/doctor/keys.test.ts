@@ -3,6 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { checkAnswers, checkEncryption, checkSecretFiles } from '../../src/doctor/config-and-keys.ts'
+import { checkInForce } from '../../src/doctor/daemon.ts'
+import { DaemonStore } from '../../src/heartbeat/daemons.ts'
 import type { Keys } from '../../src/redis/keys.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
 import { Secret } from '../../src/runtime/secret.ts'
@@ -66,6 +68,22 @@ describe('encryption', () => {
       { level: 'fail', detail: expect.stringContaining(file), fix: 'restore it from a backup' },
     ])
   })
+})
+
+test('a daemon counts as running by the clock of Redis, whatever the clock of this machine shows', async () => {
+  const startedAt = await redis.store.readTime(keys.progress)
+  const daemon = {
+    name: 'a pid 1',
+    version: '1',
+    startedAt,
+    lastSeenAt: startedAt,
+    config: 'another',
+    roles: ['worker'],
+  } as const
+  await new DaemonStore(redis.store, keys).report(daemon)
+  const ahead = { ...systemClock, now: () => systemClock.now() + 60_000 }
+  const finding = await checkInForce({ ...installation([key(1)]), clock: ahead })
+  expect(finding).toMatchObject({ level: 'warn', detail: expect.stringContaining('a pid 1') })
 })
 
 describe('files of secrets', () => {
