@@ -19,8 +19,8 @@ export async function openRedis(
   }
   if (cluster !== undefined) return { kind: 'cluster', nodes: [...cluster], ...access }
   const key = keyOfLostData(config)
-  const embedded = await openEmbeddedRedis(config.dataDir, clock, log, waitMs)
-  lifecycle.onClose('the embedded Redis', () => embedded.close())
+  const opening = (close: () => Promise<void>) => lifecycle.onClose('the embedded Redis', close)
+  const embedded = await openEmbeddedRedis(config.dataDir, clock, log, waitMs, opening)
   if (key !== undefined) {
     log.error(
       { code: 'data.gone', key },

@@ -42,14 +42,16 @@ export function holdsEmbeddedRedis(dataDir: string): boolean {
   return storedFiles(join(dataDir, 'redis')) !== undefined
 }
 
-/** Throws when it can't be used within that time, with what to do. */
+/** Throws when it can't be used within that time, with what to do. `opening` gets the way to close it before it is open, too. */
 export async function openEmbeddedRedis(
   dataDir: string,
   clock: Clock,
   log: Logger,
   withinMs = START_WITHIN_MS,
+  opening?: (close: () => Promise<void>) => void,
 ): Promise<EmbeddedRedis> {
   const server = new Server(openDataFolder(dataDir, 'redis'), clock, log)
+  opening?.(() => server.close())
   await server.open(withinMs)
   return { socket: server.socket, close: () => server.close() }
 }
@@ -78,6 +80,7 @@ class Server {
     try {
       await this.#open(withinMs)
     } catch (error) {
+      this.#closed ??= Promise.resolve()
       if (this.#use !== undefined) closeSync(this.#use)
       throw error
     }
@@ -188,10 +191,11 @@ class Server {
 
   async #stop(): Promise<void> {
     const found = await askServer(this.socket, ANSWER_WITHIN_MS)
-    if (found.is === 'absent') return
-    // A stop would lose the last writes, which are in its memory alone.
+    // One that was started just now has nothing yet.
+    if (found.is === 'absent') return this.#started?.process.kill()
+    // A stop would lose the last writes, which are in its memory alone; one that loads has none.
     const unwritten = found.is === 'answers' && found.isUnwritten ? 'it can not write to its disk' : undefined
-    const reason = found.is === 'unwell' ? found.why : unwritten
+    const reason = found.is === 'unwell' && found.why !== LOADS ? found.why : unwritten
     if (reason !== undefined) {
       this.#log.warn({ code: 'redis.left', reason }, `the embedded Redis is left running: ${reason}`)
       return

@@ -88,6 +88,7 @@ export interface ServerProcess {
   /** How it ended; undefined while it runs. */
   readonly ended: string | undefined
   readonly gone: Promise<void>
+  kill(): void
 }
 
 /** Starts the server, which keeps the lock. The caller closes its own descriptors. */
@@ -104,7 +105,7 @@ export function spawnServer(args: readonly string[], output: number, lock: numbe
   process.umask(umask)
   child.unref()
   const { promise: gone, resolve } = Promise.withResolvers<void>()
-  const server = { ended: undefined as string | undefined, gone }
+  const server = { ended: undefined as string | undefined, gone, kill: () => void child.kill() }
   const end = (how: string) => {
     server.ended = how
     resolve()

@@ -8,9 +8,12 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { Redis } from 'ioredis'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { openRedis } from '../../src/app/open-redis.ts'
 import { type EmbeddedRedis, openEmbeddedRedis } from '../../src/redis/embedded.ts'
-import { checkAppendOnlyFile, findServer } from '../../src/redis/server-program.ts'
+import { checkAppendOnlyFile, findServer, lockHolders } from '../../src/redis/server-program.ts'
 import { type Clock, systemClock } from '../../src/runtime/clock.ts'
+import { Lifecycle } from '../../src/runtime/lifecycle.ts'
+import { configOf, SMALLEST } from '../config/load-text.ts'
 import { eventually } from '../support/fleet.ts'
 import { logLines } from '../support/log-lines.ts'
 import { mountSmallDisk, serversOn } from '../support/servers-on.ts'
@@ -281,6 +284,22 @@ describe('however its processes end', () => {
     expect(await withClient((client) => client.get('uses'))).toBe('30')
     expectWholeFile()
   })
+})
+
+test('a stop while the server still starts leaves none behind', async () => {
+  const slow = join(dataDir, 'slow-server')
+  writeFileSync(slow, '#!/bin/sh\nexec sleep 3\n', { mode: 0o700 })
+  vi.stubEnv('REDIS_SERVER_BIN', slow)
+  const lifecycle = new Lifecycle()
+  const config = { ...configOf(SMALLEST), dataDir }
+  const opening = openRedis({ config, clock: systemClock, log: logged.log }, lifecycle).catch(() => undefined)
+  await eventually('it is started', async () => logged.text().includes('redis.embedded'))
+  await lifecycle.close()
+  // The process ends a second after that.
+  await systemClock.wait(500)
+  const left = lockHolders(redisDir)
+  await opening
+  expect(left).toEqual([])
 })
 
 test('the server gets none of our secrets in its environment', async () => {
