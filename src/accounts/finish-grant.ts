@@ -47,7 +47,7 @@ async function finish(deps: FinishDeps, id: string, claim: GrantClaim): Promise<
   const grant = { ...read, claim }
   const failure = await connect(deps, grant)
   if (typeof failure === 'string') return failure
-  if (failure === OTHER_WORKER || deps.clock.now() - grant.grantedAt < GIVE_UP_MS) {
+  if (failure === OTHER_WORKER || failure === CLOSED || deps.clock.now() - grant.grantedAt < GIVE_UP_MS) {
     await planGrant(deps, grant, deps.clock.now() + AGAIN_MS)
     return 'later'
   }
@@ -68,14 +68,20 @@ async function connect(deps: FinishDeps, parked: Grant): Promise<ProviderFailure
   return 'scopes' in outcome ? 'connected' : 'gone'
 }
 
+/** An outage of all accounts costs no install, however long it is. */
+const CLOSED: ProviderFailure = {
+  class: 'transient',
+  code: 'closed',
+  message: 'the token endpoint accepts no calls',
+  status: 0,
+}
+
 /** A grant may wait for longer than its access token lives. */
 async function withLastingToken(deps: FinishDeps, grant: Grant): Promise<Grant | ProviderFailure> {
   const { clock, endpoint, provider } = deps
   if (grant.times.expiresAt - clock.now() > TOO_SHORT_MS) return grant
   const admission = await endpoint.enter()
-  if (admission.is === 'closed') {
-    return { class: 'transient', code: 'closed', message: 'the token endpoint accepts no calls', status: 0 }
-  }
+  if (admission.is === 'closed') return CLOSED
   if (!mayRedeem(clock, grant.claim)) {
     endpoint.leave()
     return OTHER_WORKER

@@ -14,11 +14,6 @@ import { Lines, operation } from './operation.ts'
 import { Refusal } from './refusal.ts'
 
 const MUST_BE_TOKEN = 'must be one refresh token and nothing else'
-/** The question that the provider left open, by the step that failed. */
-const UNKNOWN = {
-  metadata: 'whose token it is',
-  proof: 'whether it or the one that was connected meanwhile counts',
-}
 
 export const connectAccount = operation({
   id: 'connectAccount',
@@ -58,7 +53,7 @@ export const connectAccount = operation({
     if (step === 'token') {
       throw new Refusal('provider-failed', `the provider did not take the refresh token: ${failure.message}`)
     }
-    const why = `${UNKNOWN[step]} could not be read: ${failure.message}; nothing was stored`
+    const why = `whose token it is could not be read: ${failure.message}; nothing was stored`
     const hint = 'run this again: a newer token that the provider gave for it is kept sealed, and is used then'
     throw new Refusal('provider-failed', why, { hint })
   },

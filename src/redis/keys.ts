@@ -80,7 +80,6 @@ function sharedKeys(tag: string) {
   }
 }
 
-/** Keys of the state of the encryption keys. */
 /** Digests that come every day or week. */
 function digestKeys(tag: string) {
   return {

@@ -175,6 +175,18 @@ test('a grant whose metadata fails for an hour is given up, and told', async () 
   expect([await kept(), await account()]).toEqual([[], undefined])
 })
 
+test('a grant is kept for as long as the token endpoint accepts no calls', async () => {
+  const { deps, account, park, works, pass, kept } = await begun()
+  await park()
+  const closed = vi.spyOn(deps.endpoint, 'enter').mockResolvedValue({ is: 'closed', until: 0 })
+  await pass(120 * MINUTE)
+  expect(await kept()).toHaveLength(2)
+  closed.mockRestore()
+  await works()
+  await pass(MINUTE)
+  expect([await kept(), await account()]).toMatchObject([[], { state: 'active' }])
+})
+
 test('a grant that is older than the account connected since is kept beside its token', async () => {
   const { clock, install, stored, park, works, pass, calls, kept } = await begun()
   await park(404)

@@ -77,7 +77,10 @@ export function grant(before: EndpointState, wanted: Calls, now: number): { stat
   const probe = isOpen && wanted.refreshes > 0 ? breaker.takeProbe(before.breaker, now) : noProbe
   const codes = breaker.holdsCodes(probe.breaker, now) ? 0 : wanted.codes
   const taken = pace.take(before.pace, isOpen ? codes : wanted.refreshes + codes)
-  const most = { refreshes: isOpen ? probe.granted : Number.POSITIVE_INFINITY, codes }
+  // A code must not go in the place of the probe.
+  const most = isOpen
+    ? { refreshes: probe.granted, codes: taken.granted }
+    : { refreshes: Number.POSITIVE_INFINITY, codes }
   const state = { ...before, breaker: probe.breaker, pace: taken.pace }
   return { state, granted: { calls: taken.granted + probe.granted, most } }
 }

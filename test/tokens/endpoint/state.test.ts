@@ -105,6 +105,8 @@ describe("the endpoint's state", () => {
     const dead = told(newState(NOW), [{ fleet: 99 }, ...all])
     expect(grant(dead, wanted, NOW).granted).toEqual({ calls: 3, most: { refreshes: 0, codes: 3 } })
     expect(grant(dead, wanted, NOW + 5_000).granted).toEqual({ calls: 4, most: { refreshes: 1, codes: 3 } })
+    const { state: spent } = grant(dead, { refreshes: 0, codes: 99 }, NOW + 5_000)
+    expect(grant(spent, wanted, NOW + 5_000).granted).toEqual({ calls: 1, most: { refreshes: 1, codes: 0 } })
     const down = told(newState(NOW), [{ fleet: 99 }, ...failures(503)])
     expect(grant(down, wanted, NOW).granted.calls).toBe(0)
     expect(nextAt(down, 'codes', NOW)).toBe(NOW + 30_000)
