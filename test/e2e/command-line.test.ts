@@ -32,6 +32,11 @@ beforeAll(async () => {
   config = await scene.configFile()
   hubIds = await hubIdsOf(scene.sandbox.url)
   await connectAll(url, hubIds.slice(0, 3))
+  // Their domains are asked for after they were connected.
+  await eventually('their domains', async () => {
+    const { out } = await command('accounts', 'list', '--json')
+    return JSON.parse(out).every(({ hubDomain }: { hubDomain: string }) => hubDomain !== '')
+  })
 })
 afterAll(() => scene.close())
 

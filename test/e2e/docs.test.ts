@@ -8,7 +8,7 @@ import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
 import { plimsoll, plimsollHere, run, withoutNotes } from '../support/command.ts'
 import { type Daemon, spawnDaemon } from '../support/daemon.ts'
 import { type Block, blocksOf, codeOf, commandsOf, ROOT, readDocuments } from '../support/documents.ts'
-import { connectAccount, freePort, send } from '../support/fleet.ts'
+import { connectAccount, eventually, freePort, send } from '../support/fleet.ts'
 import { folderOfFile } from '../support/of-file.ts'
 import { RUN_ELSEWHERE, WALKED } from '../support/run-elsewhere.ts'
 
@@ -54,6 +54,9 @@ beforeAll(async () => {
   daemon = spawnDaemon('config/plimsoll.yaml', ENV)
   url = (JSON.parse(await daemon.line(/"daemon\.started"/, 0)) as { url: string }).url
   await connectAccount(url, 1234567)
+  // Its domain is asked for after it was connected.
+  const show = ['accounts', 'show', 'acme.example.com']
+  await eventually('its domain', async () => (await plimsollHere(show, folder, { env: ENV })).code === 0)
 })
 
 afterAll(async () => {
