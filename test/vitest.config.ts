@@ -72,7 +72,7 @@ export default defineConfig({
           sequence: { groupOrder: 2 },
           globalSetup: 'test/support/redis-per-worker.ts',
           env: { PLIMSOLL_SEEDS: '60' },
-          // Tokens here live for seconds: a machine that stalls for longer is the machine's fault, once.
+          // Tokens live for seconds here, and end where the machine stalls: such a test is run once more.
           retry: 1,
         },
       },

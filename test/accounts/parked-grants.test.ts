@@ -121,8 +121,16 @@ async function begun(dialect: DialectName = 'v1') {
       const { accessToken, refreshToken, lifetimeMs } = answer.value
       const times = { obtainedAt: clock.now(), expiresAt: clock.now() + lifetimeMs }
       const claim = newClaim(clock)
-      const tokens = { accessToken, refreshToken, times, version }
-      return { id: newGrantId(), ...tokens, grantedAt: clock.now(), only: undefined, claim }
+      return {
+        id: newGrantId(),
+        accessToken,
+        refreshToken,
+        times,
+        version,
+        grantedAt: clock.now(),
+        only: undefined,
+        claim,
+      }
     },
     works: () => send(`${sandbox.url}/sandbox/faults`, 'DELETE'),
     /** As the clock would sweep, for so long. */

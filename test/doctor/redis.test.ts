@@ -190,7 +190,7 @@ test('of a cluster the masters are looked at', async () => {
     keys,
     systemClock,
   )
-  // The first is how soon it answers: on a busy machine late.
+  // The first one judges how soon Redis answers, which a busy machine delays.
   expect(findings.slice(1).map(({ level }) => level)).toEqual(Array(6).fill('ok'))
   expect(await readServers(store)).toMatchObject([{ address: `127.0.0.1:${node.port}`, appendOnly: true }])
 })

@@ -4,6 +4,7 @@ import type { Keys } from '../../src/redis/keys.ts'
 import { NO_ACCOUNT, NO_ALERT_WRITES } from '../../src/redis/steps.ts'
 import { Secret } from '../../src/runtime/secret.ts'
 import { readAccess, type StoredAccess } from '../../src/tokens/stored-access.ts'
+import type { AnswerToStore } from '../../src/tokens/token-store.ts'
 import { createVault, type TokenField, type Vault, type VaultKey } from '../../src/tokens/vault.ts'
 
 export const vaultKey: VaultKey = { id: 'k1', key: randomBytes(32) }
@@ -20,6 +21,22 @@ export interface SeededAccount {
 
 /** Of an account that is seeded for the first time: the intents of a test itself are all higher. */
 export const SEEDED_VERSION = '1000000'
+
+/** The answer to the first refresh of a seeded account. */
+export function anAnswer(hubId: number, now: number, more: Partial<AnswerToStore>): AnswerToStore {
+  return {
+    hubId,
+    owner: 'me',
+    version: SEEDED_VERSION,
+    access: new Secret('access-2'),
+    refresh: new Secret('refresh-2'),
+    times: { obtainedAt: now, expiresAt: now + 1_800_000 },
+    refreshAt: now + 900_000,
+    pollAt: 'unchanged',
+    alerts: NO_ALERT_WRITES,
+    ...more,
+  }
+}
 
 /** An account as the callback leaves it: connected, active, refresh planned at three fifths of its token's life. */
 export async function seedAccount(store: Store, keys: Keys, account: SeededAccount): Promise<void> {

@@ -1,9 +1,8 @@
 import { expect, test } from 'vitest'
-import { NO_ALERT_WRITES } from '../../src/redis/steps.ts'
 import { Secret } from '../../src/runtime/secret.ts'
 import { PendingTokens } from '../../src/tokens/pending-tokens.ts'
 import { type AnswerToStore, TokenStore } from '../../src/tokens/token-store.ts'
-import { dump, SEEDED_VERSION, seedAccount, storedTokens, vault } from '../support/accounts.ts'
+import { anAnswer, dump, seedAccount, storedTokens, vault } from '../support/accounts.ts'
 import { HandClock } from '../support/hand-clock.ts'
 import { logLines } from '../support/log-lines.ts'
 import { memoryFile } from '../support/memory-file.ts'
@@ -25,18 +24,7 @@ async function stored(more: Partial<AnswerToStore> = {}) {
   const logged = logLines()
   const daemon = () => new PendingTokens({ tokens, vault, clock, log: logged.log, file })
   const pending = daemon()
-  const answer = (more: Partial<AnswerToStore> = {}): AnswerToStore => ({
-    hubId: HUB,
-    owner: 'me',
-    version: SEEDED_VERSION,
-    access: new Secret('access-2'),
-    refresh: new Secret('refresh-2'),
-    times: { obtainedAt: clock.now(), expiresAt: clock.now() + 1_800_000 },
-    refreshAt: clock.now() + 900_000,
-    pollAt: 'unchanged',
-    alerts: NO_ALERT_WRITES,
-    ...more,
-  })
+  const answer = (more: Partial<AnswerToStore> = {}) => anAnswer(HUB, clock.now(), more)
   const names = Object.values(keys.account(HUB))
   const all = await Promise.all(names.map(async (key) => ({ key, was: await redis.store.dumpBuffer(key) })))
   expect(await pending.store(answer(more))).toBe('stored')

@@ -13,7 +13,6 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { NO_ALERT_WRITES } from '../../src/redis/steps.ts'
 import { Secret } from '../../src/runtime/secret.ts'
 import { readGrant } from '../../src/tokens/parked-grants.ts'
 import { PendingTokens } from '../../src/tokens/pending-tokens.ts'
@@ -21,7 +20,7 @@ import { rekeyAll } from '../../src/tokens/rekey.ts'
 import { describeStuck, resealLines, SealedFile, storeSealed, unopenedLines } from '../../src/tokens/sealed-tokens.ts'
 import { type AnswerToStore, type GrantToStore, TokenStore, type TokensToStore } from '../../src/tokens/token-store.ts'
 import { createVault, type VaultKey } from '../../src/tokens/vault.ts'
-import { SEEDED_VERSION, seedAccount, storedTokens, vault, vaultKey } from '../support/accounts.ts'
+import { anAnswer, seedAccount, storedTokens, vault, vaultKey } from '../support/accounts.ts'
 import { eventually } from '../support/fleet.ts'
 import { HandClock } from '../support/hand-clock.ts'
 import { logLines } from '../support/log-lines.ts'
@@ -61,18 +60,7 @@ async function installation(...hubIds: number[]) {
     const parts = { tokens, vault: its, clock, log: logged.log }
     return { ...parts, pending: new PendingTokens({ ...parts, file: new SealedFile(its, dataDir) }), keys }
   }
-  const answer = (hubId: number, more: Partial<AnswerToStore> = {}): AnswerToStore => ({
-    hubId,
-    owner: 'me',
-    version: SEEDED_VERSION,
-    access: new Secret('access-2'),
-    refresh: new Secret('refresh-2'),
-    times: { obtainedAt: clock.now(), expiresAt: clock.now() + 1_800_000 },
-    refreshAt: clock.now() + 900_000,
-    pollAt: 'unchanged',
-    alerts: NO_ALERT_WRITES,
-    ...more,
-  })
+  const answer = (hubId: number, more: Partial<AnswerToStore> = {}) => anAnswer(hubId, clock.now(), more)
   const stored = (hubId: number) => storedTokens(redis.store, keys, hubId)
   const [refusing, silent] = [new Refusing(redis.store, keys), new Silent(redis.store, keys)]
   return { process, answer, stored, logged, clock, refusing, silent }
