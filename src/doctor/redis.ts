@@ -1,4 +1,3 @@
-import { networkFailure } from '../delivery/network-failure.ts'
 import { refusesWrites } from '../redis/away.ts'
 import type { AskedNode, Store } from '../redis/connect.ts'
 import { judgeFormat, readFormat } from '../redis/format.ts'
@@ -12,6 +11,7 @@ import {
   type ServerFacts,
 } from '../redis/servers.ts'
 import type { Clock } from '../runtime/clock.ts'
+import { networkFailure } from '../runtime/network-failure.ts'
 import type { RedisConnection } from './check.ts'
 import { type Finding, fail, ok, warn } from './check.ts'
 

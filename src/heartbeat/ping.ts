@@ -1,6 +1,6 @@
 import type { Dispatcher } from 'undici'
 import packageJson from '../../package.json' with { type: 'json' }
-import { networkFailure } from '../delivery/network-failure.ts'
+import { networkFailure } from '../runtime/network-failure.ts'
 import { STATUS_CODES } from '../runtime/node-http.ts'
 import { failureThrough, openThrough, type ProxyFor } from '../runtime/outgoing-proxy.ts'
 import type { Secret } from '../runtime/secret.ts'

@@ -2,6 +2,7 @@ import type { Dispatcher } from 'undici'
 
 // Not the whole package: with its fetch, caches and mocks a process holds 10 MB more.
 import Pool from 'undici/lib/dispatcher/pool.js'
+import { networkFailure } from '../runtime/network-failure.ts'
 import { failureThrough, type OutgoingProxy, openThrough, type ProxyFor } from '../runtime/outgoing-proxy.ts'
 import { type OneUnderWay, UnderWay } from '../runtime/under-way.ts'
 import { plainBody, TooLargeError } from './body.ts'
@@ -177,7 +178,7 @@ class AnswerHandler implements Dispatcher.DispatchHandler, Timed {
 
   fail(error: Error): void {
     this.#deadlines.end(this)
-    this.#end(this.#cutOff ?? new CallError('network', failureThrough(this.#proxy, error, networkMessage(error))))
+    this.#end(this.#cutOff ?? new CallError('network', failureThrough(this.#proxy, error, networkFailure(error))))
   }
 
   #stop(error: CallError): void {
@@ -192,38 +193,6 @@ class AnswerHandler implements Dispatcher.DispatchHandler, Timed {
     this.#isDone = true
     this.#done(answer)
   }
-}
-
-const NETWORK_MESSAGES: Record<string, string> = {
-  ECONNREFUSED: 'connection refused',
-  ECONNRESET: 'connection reset',
-  EHOSTUNREACH: 'host unreachable',
-  ENETUNREACH: 'network unreachable',
-  ENOTFOUND: 'host not found',
-  EAI_AGAIN: 'the name could not be resolved just now',
-  EMFILE: 'no connection: this process may open no more files',
-  ENFILE: 'no connection: this machine may open no more files',
-  EPIPE: 'connection closed while sending',
-  UND_ERR_SOCKET: 'connection closed before the answer was complete',
-  UND_ERR_CONNECT_TIMEOUT: 'no connection in time',
-  UND_ERR_HEADERS_OVERFLOW: 'the headers of the answer are too long',
-  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'the answer is longer or shorter than its content-length',
-  HTTPParserError: 'the answer is not HTTP',
-  ERR_SSL_WRONG_VERSION_NUMBER: 'the server does not use TLS',
-  CERT_HAS_EXPIRED: 'its certificate has expired',
-  CERT_NOT_YET_VALID: 'its certificate is not valid yet',
-  DEPTH_ZERO_SELF_SIGNED_CERT: 'its certificate is self-signed',
-  SELF_SIGNED_CERT_IN_CHAIN: 'its certificate is self-signed',
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'its certificate is from an unknown issuer',
-  UNABLE_TO_GET_ISSUER_CERT: 'its certificate is from an unknown issuer',
-  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'its certificate is from an unknown issuer',
-  ERR_TLS_CERT_ALTNAME_INVALID: 'its certificate is for another host name',
-}
-
-function networkMessage(error: Error): string {
-  // The parser's codes name the unexpected character; its name is enough.
-  const { code = error.name } = error as NodeJS.ErrnoException
-  return NETWORK_MESSAGES[code] ?? NETWORK_MESSAGES[error.name] ?? code
 }
 
 /** Work under way with a deadline. */

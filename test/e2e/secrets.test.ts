@@ -210,7 +210,10 @@ async function runAsAService(settings: Record<string, object>): Promise<void> {
   })
   const isIn = (file: string, text: string) => existsSync(file) && readFileSync(file, 'utf8').includes(text)
   try {
-    await eventually('a word to systemd that it runs', async () => isIn(said, 'STATUS=running') && isIn(log, '"delivery.'))
+    await eventually(
+      'a word to systemd that it runs',
+      async () => isIn(said, 'STATUS=running') && isIn(log, '"delivery.'),
+    )
   } finally {
     await service.stop()
   }

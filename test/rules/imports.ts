@@ -54,7 +54,7 @@ const ROOMS: RoomTable = {
   },
   heartbeat: {
     of: ['accounts', 'limits', 'redis', 'text', 'runtime'],
-    files: ['src/tokens/endpoint/state.ts', 'src/delivery/network-failure.ts'],
+    files: ['src/tokens/endpoint/state.ts'],
   },
   views: {
     of: ['audit', 'heartbeat', 'accounts', 'limits', 'alerts', 'redis', 'text', 'runtime'],

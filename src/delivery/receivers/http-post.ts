@@ -1,12 +1,12 @@
 import type { Dispatcher } from 'undici'
 import packageJson from '../../../package.json' with { type: 'json' }
+import { networkFailure } from '../../runtime/network-failure.ts'
 import { STATUS_CODES } from '../../runtime/node-http.ts'
 import { failureThrough, openThrough, type ProxyFor } from '../../runtime/outgoing-proxy.ts'
 import { retryAfterMs } from '../../runtime/retry-after.ts'
 import { Secret } from '../../runtime/secret.ts'
 import { splitCredentials } from '../../runtime/url-credentials.ts'
 import { formatSeconds } from '../../text/format-number.ts'
-import { networkFailure } from '../network-failure.ts'
 import { type AttemptOutcome, markOf } from '../receiver.ts'
 import { readWords, secretsInAddress, type Words, withHalves } from './service-words.ts'
 

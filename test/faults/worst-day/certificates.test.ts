@@ -88,13 +88,13 @@ test.skipIf(!isOnPath('openssl'))(
 
     front.show(read('expired.pem'))
     const before = front.bytes()
-    await daemon.line(/"endpoint\.open".*its certificate has expired/, 0)
+    await daemon.line(/"endpoint\.open".*certificate has expired/, 0)
     const alert = await eventually('the alert', async () => (await told()).find(({ kind }) => kind === 'fleet'))
-    expect(alert.message).toContain('Its certificate has expired.')
+    expect(alert.message).toContain('Certificate has expired.')
     front.show(read('self-signed.pem'))
-    await daemon.line(/"(?:token|poll)\.transient".*its certificate is (?:self-signed|from an unknown issuer)/, 0)
+    await daemon.line(/"(?:token|poll)\.transient".*certificate is (?:self-signed|from an unknown issuer)/, 0)
     const { out } = await plimsollHere(['doctor', '--config', config], scene.folder)
-    expect(out).toMatch(/fail +provider +.*its certificate is/)
+    expect(out).toMatch(/fail +provider +.*certificate is/)
     expect(front.bytes()).toBe(before)
     expect(Object.keys(await statesOf(daemon)).filter((is) => !['active', 'failing'].includes(is))).toEqual([])
 

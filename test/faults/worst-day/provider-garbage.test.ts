@@ -22,7 +22,7 @@ const WRONG_TYPES = '{"access_token":1,"expires_in":[],"overallLimit":"many"}'
 const TOKENS = JSON.stringify({ token_type: 'bearer', access_token: 'a'.repeat(40), expires_in: 1_800 })
 
 const TOO_LATE = /no complete answer within 5 s/
-const CUT_OFF = /connection closed before the answer was complete|connection reset/
+const CUT_OFF = /the connection was dropped/
 
 /** What comes in place of an answer, and what is said of it. Of the token endpoint, what may hold tokens is kept, and waits for an operator. */
 const KINDS: [fault: Fault, told: RegExp, of?: 'poll'][] = [

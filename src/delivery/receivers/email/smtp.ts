@@ -1,9 +1,9 @@
 import { isIP } from 'node:net'
 import type { NodemailerError } from 'nodemailer'
+import { networkFailure, networkFailureOfCode } from '../../../runtime/network-failure.ts'
 import { Secret, withoutSecrets } from '../../../runtime/secret.ts'
 import { splitCredentials } from '../../../runtime/url-credentials.ts'
 import { cleanText } from '../../../text/clean-text.ts'
-import { networkFailure, networkFailureOfCode } from '../../network-failure.ts'
 import type { Recipient, Recipients } from '../../receiver.ts'
 
 export interface SmtpServer {

@@ -10,6 +10,8 @@ const WORDS: Record<string, string> = {
   EAI_AGAIN: 'host name could not be resolved for now',
   EHOSTUNREACH: 'host unreachable',
   ENETUNREACH: 'network unreachable',
+  EMFILE: 'no connection: this process may open no more files',
+  ENFILE: 'no connection: this machine may open no more files',
   UND_ERR_HEADERS_OVERFLOW: 'the headers of the answer are too long',
   UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'the answer is longer or shorter than its content-length',
   HTTPParserError: 'the answer is not HTTP',
@@ -48,7 +50,8 @@ function codesOf(error: unknown): string[] {
   const codes: string[] = []
   for (let at: unknown = error, depth = 0; at instanceof Error && depth < 5; depth++) {
     if ('code' in at && typeof at.code === 'string') codes.push(at.code)
-    else if (WORDS[at.name] !== undefined) codes.push(at.name)
+    // The codes of the HTTP parser name the unexpected character: its name is enough.
+    if (WORDS[at.name] !== undefined) codes.push(at.name)
     at = at instanceof AggregateError && at.errors.length > 0 ? at.errors[0] : at.cause
   }
   return codes
