@@ -154,9 +154,7 @@ export interface Message {
     period?: 'day' | 'week'
     /** Totals of such a digest, also of the alerts that `alerts` doesn't show. */
     totals?: { accounts: number; critical: number; warning: number }
-    /** Since the receiver's last such digest, likewise of all; `previous` of an alert has its values then. Absent from the first one. */
-    changes?: { new: number; worse: number; better: number; resolved: number }
-    /** Changes since then, also of alerts that are not open any more; absent likewise. */
+    /** Changes since the receiver's last such digest, also of alerts that are not open any more. */
     changed?: FleetChanges
   }
 }
@@ -213,30 +211,6 @@ export function subjectKey(alert: Alert): string {
   if (account === undefined) return alertOf(alert)
   const about = [kind, account.hubId, series?.metric, series?.objectTypeId, series?.from, series?.to]
   return createHash('sha256').update(JSON.stringify(about)).digest('hex').slice(0, 16)
-}
-
-type Compared = Pick<NonNullable<Alert['previous']>, 'level' | 'usage' | 'limit'>
-
-/** Less is no news to a daily reader. */
-const LEAST_POINTS = 1
-
-/** By the level; where that is the same by whole points of fullness, or by the count where there is no limit. */
-export function compareLevels(before: Compared, now: Compared): 'worse' | 'better' | 'same' {
-  if (before.level !== now.level) return now.level === 'critical' ? 'worse' : 'better'
-  if (before.usage === undefined || now.usage === undefined) return 'same'
-  const [was, is] = [percentOf(before), percentOf(now)]
-  if (was !== undefined && is !== undefined) return sign(is - was, LEAST_POINTS)
-  return sign(now.usage - before.usage, 1)
-}
-
-function sign(change: number, least: number): 'worse' | 'better' | 'same' {
-  // A point is a point, despite the rounding of a division.
-  if (Math.abs(change) < least - 1e-9) return 'same'
-  return change > 0 ? 'worse' : 'better'
-}
-
-function percentOf({ usage, limit }: Compared): number | undefined {
-  return usage === undefined || limit === undefined || limit === 0 ? undefined : (usage / limit) * 100
 }
 
 /** The place of an alert in a list depends on these; unknown ones are left out. */

@@ -1,97 +1,45 @@
-import { defined } from '../runtime/defined.ts'
-import { isMoment } from '../runtime/moment.ts'
-import { isoOf } from '../text/format-time.ts'
-import { type Alert, alertOf, byConsequence, compareLevels, type FleetChanges, type Message } from './alert.ts'
+import { isoOf, zoneOfPeople } from '../text/format-time.ts'
+import { firstMomentAt, type Weekday, wallClock, weekdayOf } from '../text/wall-clock.ts'
+import { type Alert, byConsequence, type FleetChanges, type Message } from './alert.ts'
 
-/** A receiver's digest, as far as the next one is compared with it. */
-export interface LastDigest {
-  /** Moment of the digest, ms. */
-  at: number
-  /** Alerts that were open, by the alert's own id. */
-  alerts: ReadonlyMap<string, Reported>
+/** The local time at which a receiver gets its digest, in a zone. */
+export interface DigestSchedule {
+  every: 'day' | 'week'
+  /** "HH:MM" */
+  at: string
+  /** The day of a weekly one. Default: mon. */
+  on?: Weekday | undefined
+  /** IANA; absent: as people read times. */
+  timeZone?: string | undefined
 }
 
-type Reported = Pick<Alert, 'level' | 'usage' | 'limit'>
-
-export interface DigestFrame {
-  period: 'day' | 'week'
-  /** The most alerts that it shows. */
-  max: number
-  now: number
-  last: LastDigest | undefined
-  /** Changes since the last digest. */
-  changed?: FleetChanges | undefined
+/** The last moment up to `now` at which a digest is due. */
+export function digestDueAt({ every, at, on = 'mon', timeZone = zoneOfPeople() }: DigestSchedule, now: number): number {
+  const [hours = 0, minutes = 0] = at.split(':').map(Number)
+  for (let day = wallClock(timeZone, now).day + 1; ; day--) {
+    const isDay = every === 'day' || weekdayOf(day) === on
+    const moment = isDay ? firstMomentAt(timeZone, day, hours * 60 + minutes) : undefined
+    if (moment !== undefined && moment <= now) return moment
+  }
 }
 
-/** All that is open for a receiver, the most urgent shown; `isMine`: the routes send it there. */
+/** All alerts that are open for a receiver, the `max` most urgent shown, and what changed since its last digest. */
 export function composeDigest(
   open: readonly Alert[],
-  isMine: (alert: Alert) => boolean,
-  { period, max, now, last, changed }: DigestFrame,
-): { message: Message; made: LastDigest } {
-  const mine = open.filter(isMine).sort(byConsequence)
-  const count = (wanted: Alert['level']) => mine.filter(({ level }) => level === wanted).length
-  const alerts = mine.slice(0, max).map((alert) => {
-    const was = last?.alerts.get(alertOf(alert))
-    return last === undefined || was === undefined
-      ? alert
-      : { ...alert, previous: { ...was, measuredAt: isoOf(last.at) } }
-  })
-  const data = {
-    groupKey: `digest/${period}`,
-    truncated: mine.length - alerts.length,
-    alerts,
-    period,
-    totals: {
-      accounts: new Set(mine.flatMap(({ account }) => account?.hubId ?? [])).size,
-      critical: count('critical'),
-      warning: count('warning'),
-    },
-    ...defined({ changes: last && changesSince(last, open, mine), changed }),
+  { period, max, now, changed }: { period: 'day' | 'week'; max: number; now: number; changed: FleetChanges },
+): Message {
+  const count = (wanted: Alert['level']) => open.filter(({ level }) => level === wanted).length
+  const alerts = open.toSorted(byConsequence).slice(0, max)
+  const totals = {
+    accounts: new Set(open.flatMap(({ account }) => account?.hubId ?? [])).size,
+    critical: count('critical'),
+    warning: count('warning'),
   }
-  const reported = mine.map(
-    ({ id, level, usage, limit }) => [alertOf({ id }), { level, ...defined({ usage, limit }) }] as const,
-  )
+  const groupKey = `digest/${period}`
+  const truncated = open.length - alerts.length
   return {
-    message: { type: 'alert.digest', timestamp: isoOf(now), data },
-    made: { at: now, alerts: new Map(reported) },
+    type: 'alert.digest',
+    timestamp: isoOf(now),
+    data: { groupKey, truncated, alerts, period, totals, changed },
   }
-}
-
-/** An alert that is open still, though at a level that is for others, is not resolved. */
-function changesSince({ alerts }: LastDigest, open: readonly Alert[], mine: readonly Alert[]) {
-  const moves = open.flatMap((alert) => {
-    const was = alerts.get(alertOf(alert))
-    return was === undefined ? [] : compareLevels(was, alert)
-  })
-  return {
-    new: mine.filter((alert) => !alerts.has(alertOf(alert))).length,
-    worse: moves.filter((move) => move === 'worse').length,
-    better: moves.filter((move) => move === 'better').length,
-    resolved: alerts.size - moves.length,
-  }
-}
-
-export function encodeDigest({ at, alerts }: LastDigest): string {
-  return JSON.stringify([at, [...alerts]])
-}
-
-/** Undefined for what is none: then there is nothing to compare with. */
-export function decodeDigest(stored: string | null): LastDigest | undefined {
-  try {
-    const list: unknown = JSON.parse(stored ?? '')
-    const [at, alerts]: unknown[] = Array.isArray(list) ? list : []
-    const isDigest = isMoment(at) && Array.isArray(alerts) && alerts.every(isReported)
-    return isDigest ? { at, alerts: new Map(alerts) } : undefined
-  } catch {
-    return undefined
-  }
-}
-
-function isReported(entry: unknown): entry is [alert: string, reported: Reported] {
-  const [alert, reported]: unknown[] = Array.isArray(entry) ? entry : []
-  if (typeof alert !== 'string' || typeof reported !== 'object' || reported === null) return false
-  const { level, usage, limit } = reported as { [Name in keyof Reported]?: unknown }
-  const areNumbers = [usage, limit].every((number) => number === undefined || Number.isFinite(number))
-  return areNumbers && (level === 'warning' || level === 'critical')
 }

@@ -37,7 +37,7 @@ async function dropReceiver({ store, keys }: RemovedReceiversWork, name: string)
     }
   }
   await store.hdel(disabled, name)
-  await store.zrem(keys.digests.due, name)
+  await store.zrem(keys.digests.sent, name)
   await store.del(known(name), over(name), recent(name), receiver(name), keys.digests.of(name))
   await store.zrem(receivers, name)
 }

@@ -83,9 +83,9 @@ function sharedKeys(tag: string) {
 /** Digests that come every day or week. */
 function digestKeys(tag: string) {
   return {
-    /** zset: receiver -> when its next digest is due, ms */
-    due: `${tag}:due:digest`,
-    /** hash: what a receiver's last digest contained, and its delivery */
+    /** zset: receiver -> when its last digest was made, ms; until there is one, since when it wants digests */
+    sent: `${tag}:digests`,
+    /** string: the delivery of a receiver's last digest */
     of: (receiver: string) => `${tag}:digest:${receiver}`,
   }
 }

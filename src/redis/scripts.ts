@@ -62,7 +62,7 @@ const STEPS = {
   repairAccount: on<number>(1),
   noteTokenServed: on<'noted' | 'stale'>(1),
   replaceAdminToken: on<'replaced' | 'stale'>(1),
-  moveDigest: on<'moved' | 'lost'>(1),
+  sendDigest: on<'sent' | 'lost'>(1),
   renewLease: on<number>(1),
   changeAlerts: on<'changed' | 'stale'>(1),
   changeContact: on<'changed' | 'unknown'>(1),

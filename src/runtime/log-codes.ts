@@ -131,7 +131,6 @@ export const LOG_CODES = [
   'receiver.gone',
   'receiver.tested',
   'digest.made',
-  'digest.missed',
   'digest.error',
   'heartbeat.ok',
   'heartbeat.fail',

@@ -1,29 +1,36 @@
+import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type Alert, compareLevels } from '../../src/alerts/alert.ts'
-import { composeDigest, decodeDigest, encodeDigest, type LastDigest } from '../../src/alerts/digest.ts'
+import type { Alert, FleetChanges } from '../../src/alerts/alert.ts'
+import { CHANGE_NAMES } from '../../src/alerts/changes.ts'
+import { composeDigest, type DigestSchedule, digestDueAt } from '../../src/alerts/digest.ts'
+import { WEEKDAYS } from '../../src/text/wall-clock.ts'
 import { anAlert } from './an-alert.ts'
 
 const NOW = Date.parse('2026-11-21T07:00:00.000Z')
-const DAY = 86_400_000
-const all = () => true
+const MINUTE = 60_000
+const HOUR = 60 * MINUTE
+const daily: DigestSchedule = { every: 'day', at: '08:00', on: 'mon', timeZone: 'Europe/Berlin' }
+const weekly: DigestSchedule = { ...daily, every: 'week' }
+
+const NOTHING: FleetChanges = {
+  since: '2026-11-20T07:00:00.000Z',
+  until: '2026-11-21T07:00:00.000Z',
+  counts: Object.fromEntries(CHANGE_NAMES.map((name) => [name, 0])) as FleetChanges['counts'],
+  items: [],
+  leftOut: 0,
+}
 
 const open = (id: string, more: Partial<Alert> = {}): Alert =>
   anAlert({ id: `${id}-1`, series: { metric: 'customProperties.overall' }, ...more })
 const lost = (id: string): Alert => anAlert({ id: `${id}-1`, kind: 'token' })
 const at = (hubId: number) => ({ account: { hubId, hubDomain: '' } })
 
-function draft(
-  alerts: Alert[],
-  last?: LastDigest,
-  { period = 'day' as 'day' | 'week', max = 200, now = NOW, isMine = all as (alert: Alert) => boolean } = {},
-) {
-  const { message, made } = composeDigest(alerts, isMine, { period, max, now, last })
-  return { data: message.data, message, made }
-}
+const draft = (alerts: Alert[], { period = 'day' as 'day' | 'week', max = 200 } = {}) =>
+  composeDigest(alerts, { period, max, now: NOW, changed: NOTHING })
 
 describe('a digest', () => {
   test('of nothing says that nothing is open', () => {
-    expect(draft([]).message).toEqual({
+    expect(draft([])).toEqual({
       type: 'alert.digest',
       timestamp: '2026-11-21T07:00:00.000Z',
       data: {
@@ -32,6 +39,7 @@ describe('a digest', () => {
         alerts: [],
         period: 'day',
         totals: { accounts: 0, critical: 0, warning: 0 },
+        changed: NOTHING,
       },
     })
   })
@@ -57,128 +65,106 @@ describe('a digest', () => {
       open(`a${n}`, { percent: n, ...at(n) }),
       open(`b${n}`, { percent: 50, ...at(n), level: n === 4 ? 'critical' : 'warning' }),
     ]).flat()
-    const { data } = draft(alerts, undefined, { period: 'week', max: 3 })
+    const { data } = draft(alerts, { period: 'week', max: 3 })
     expect(data).toMatchObject({ truncated: 17, period: 'week', totals: { accounts: 10, critical: 1, warning: 19 } })
     expect(data.alerts.map(({ id }) => id)).toEqual(['b4-1', 'b0-1', 'b1-1'])
   })
+})
 
-  test('leaves out what the routes send to others', () => {
-    const { data } = draft([open('a'), open('b', { level: 'critical' })], undefined, {
-      isMine: ({ level }) => level === 'critical',
-    })
-    expect(data).toMatchObject({ truncated: 0, totals: { accounts: 1, critical: 1, warning: 0 } })
-    expect(data.alerts.map(({ id }) => id)).toEqual(['b-1'])
+describe('a digest was due last', () => {
+  test.each([
+    ['yesterday, when it is due later today', daily, '2026-11-21T06:59:59.999Z', '2026-11-20T07:00:00.000Z'],
+    ['at its very moment', daily, '2026-11-21T07:00:00.000Z', '2026-11-21T07:00:00.000Z'],
+    ['an hour earlier in summer', daily, '2026-03-29T07:00:00.000Z', '2026-03-29T06:00:00.000Z'],
+    ['and later again in winter', daily, '2026-10-25T07:00:00.000Z', '2026-10-25T07:00:00.000Z'],
+    ['on its day of the week', weekly, '2026-11-24T10:00:00.000Z', '2026-11-23T07:00:00.000Z'],
+    [
+      'at the end of the hour that is left out',
+      night('Europe/Berlin'),
+      '2026-03-29T02:00Z',
+      '2026-03-29T01:00:00.000Z',
+    ],
+    ['once, though its hour comes twice', night('Europe/Berlin'), '2026-10-25T03:00Z', '2026-10-25T00:30:00.000Z'],
+    [
+      'on the other side of the date line',
+      { ...daily, timeZone: 'Pacific/Kiritimati' },
+      '2026-11-21T18:00:00Z',
+      '2026-11-21T18:00:00.000Z',
+    ],
+  ])('%s', (_, schedule, now, at) => {
+    expect(new Date(digestDueAt(schedule, Date.parse(now))).toISOString()).toBe(at)
   })
 })
 
-describe('compared with the one before, a digest', () => {
-  const numbers = (usage: number, limit = 1_000) => ({ usage, limit, percent: usage / 10 })
-  const yesterday = () =>
-    draft([
-      open('same', numbers(900)),
-      open('up', numbers(900)),
-      open('down', numbers(900)),
-      open('rose'),
-      open('gone'),
-      open('eased', { level: 'critical' }),
-    ]).made
-  const now = { now: NOW + DAY }
+function night(timeZone: string): DigestSchedule {
+  return { ...daily, at: '02:30', timeZone }
+}
 
-  test('counts what is new, worse, better and resolved, and says how each stood', () => {
-    const { data } = draft(
-      [
-        open('same', numbers(909)),
-        open('up', numbers(910)),
-        open('down', numbers(890)),
-        open('new', numbers(990)),
-        open('rose', { level: 'critical' }),
-        open('eased', { level: 'warning' }),
-      ],
-      yesterday(),
-      now,
-    )
-    expect(data.changes).toEqual({ new: 1, worse: 2, better: 2, resolved: 1 })
-    const previous = Object.fromEntries(data.alerts.map((alert) => [alert.id, alert.previous]))
-    const measuredAt = '2026-11-21T07:00:00.000Z'
-    expect(previous['same-1']).toEqual({ level: 'warning', usage: 900, limit: 1_000, measuredAt })
-    expect(previous['rose-1']).toEqual({ level: 'warning', measuredAt })
-    expect(previous['eased-1']).toEqual({ level: 'critical', measuredAt })
-    expect(previous['new-1']).toBeUndefined()
+/** What a clock shows, asked minute by minute of the clock itself. */
+function slowNext({ every, at, on, timeZone }: DigestSchedule, now: number): number {
+  const format = new Intl.DateTimeFormat('sv-SE', {
+    timeZone,
+    dateStyle: 'short',
+    timeStyle: 'short',
+    calendar: 'gregory',
   })
+  const weekday = new Intl.DateTimeFormat('en-US', { timeZone, weekday: 'short' })
+  const over = new Set<string>()
+  // Two days before, because a day may have had its moment already when its hour comes again.
+  for (let minute = Math.floor(now / MINUTE) - 2 * 1_440; ; minute++) {
+    const [date = '', time = ''] = format.format(minute * MINUTE).split(' ')
+    if (time < at || over.has(date)) continue
+    over.add(date)
+    if (minute * MINUTE <= now) continue
+    if (every === 'day' || weekday.format(minute * MINUTE).toLowerCase() === on) return minute * MINUTE
+  }
+}
 
-  test('takes an alert that opened anew for another one, and a later transition for the same', () => {
-    const { data } = draft([anAlert({ id: 'up-7' }), open('gone again')], yesterday(), now)
-    expect(data.changes).toEqual({ new: 1, worse: 0, better: 0, resolved: 5 })
+test('is what a clock on the wall says that is looked at every minute, around changes of the clocks above all', () => {
+  const ZONES = [
+    'Europe/Berlin',
+    'America/New_York',
+    'Australia/Lord_Howe',
+    'Africa/Cairo',
+    'America/Santiago',
+    'Africa/Casablanca',
+    'Asia/Kathmandu',
+    'UTC',
+  ]
+  const CHANGES = [
+    '2026-03-29T01:00Z',
+    '2026-10-25T01:00Z',
+    '2026-03-08T07:00Z',
+    '2026-11-01T06:00Z',
+    '2026-10-03T15:30Z',
+    '2026-04-04T15:00Z',
+    '2026-04-23T22:00Z',
+    '2026-10-29T21:00Z',
+    '2026-09-06T04:00Z',
+    '2026-04-05T03:00Z',
+    '2026-02-15T02:00Z',
+  ]
+  const two = (number: number) => String(number).padStart(2, '0')
+  const schedules = fc.record({
+    every: fc.constantFrom('day' as const, 'day' as const, 'week' as const),
+    at: fc
+      .tuple(fc.oneof(fc.integer({ min: 0, max: 3 }), fc.integer({ min: 0, max: 23 })), fc.integer({ min: 0, max: 59 }))
+      .map(([h, m]) => `${two(h)}:${two(m)}`),
+    on: fc.constantFrom(...WEEKDAYS),
+    timeZone: fc.constantFrom(...ZONES),
   })
-
-  test('does not call resolved what is open for others now', () => {
-    const { data } = draft([open('eased', { level: 'warning' })], yesterday(), { ...now, isMine: () => false })
-    expect(data.changes).toEqual({ new: 0, worse: 0, better: 1, resolved: 5 })
-    expect(data.alerts).toEqual([])
-  })
-
-  test('finds all the same after it was stored', () => {
-    const last = decodeDigest(encodeDigest(yesterday()))
-    expect(last).toEqual(yesterday())
-    expect(draft([], last, now).data.changes).toEqual({ new: 0, worse: 0, better: 0, resolved: 6 })
-  })
-
-  test('knows also those that it did not show', () => {
-    const alerts = Array.from({ length: 50 }, (_, n) => open(`a${n}`, { percent: n, ...at(n) }))
-    const { made } = draft(alerts, undefined, { max: 10 })
-    expect(draft([...alerts, open('new')], made, now).data.changes).toEqual({
-      new: 1,
-      worse: 0,
-      better: 0,
-      resolved: 0,
-    })
-  })
-
-  test.each([
-    '',
-    '{}',
-    '[1',
-    'null',
-    '["x",[]]',
-    '[1,1,[["a",1,900,1000]]]',
-    '[8640000000000001,[]]',
-    '[1.5,[]]',
-    '[1]',
-    '[1,[null]]',
-    '[1,[["up",null]]]',
-    '[1,[[1,{"level":"warning"}]]]',
-    '[1,[["up",{"level":"ok"}]]]',
-    '[1,["up"]]',
-    '[1,[["up",{"level":"warning","usage":"900"}]]]',
-    '[1,[["up",{"level":"warning","limit":null}]]]',
-  ])('has nothing to compare with where %j is stored', (stored) => {
-    expect(decodeDigest(stored)).toBeUndefined()
-  })
-})
-
-describe('a standing', () => {
-  const warning = { level: 'warning' as const }
-  test.each([
-    ['the level rises', warning, { level: 'critical' as const }, 'worse'],
-    ['it rises while the number falls', { ...warning, usage: 9 }, { level: 'critical' as const, usage: 5 }, 'worse'],
-    ['there is no number', warning, warning, 'same'],
-    ['a number comes', warning, { ...warning, usage: 5 }, 'same'],
-    ['a count rises', { ...warning, usage: 5 }, { ...warning, usage: 6 }, 'worse'],
-    ['a count falls', { ...warning, usage: 5 }, { ...warning, usage: 4 }, 'better'],
-    [
-      'fullness rises by a point',
-      { ...warning, usage: 29, limit: 100 },
-      { ...warning, usage: 30, limit: 100 },
-      'worse',
-    ],
-    [
-      'fullness rises by less',
-      { ...warning, usage: 290, limit: 1_000 },
-      { ...warning, usage: 299, limit: 1_000 },
-      'same',
-    ],
-    ['the limit is raised', { ...warning, usage: 90, limit: 100 }, { ...warning, usage: 95, limit: 200 }, 'better'],
-  ])('when %s', (_, before, now, is) => {
-    expect(compareLevels(before, now)).toBe(is)
-  })
+  const moments = fc
+    .tuple(fc.constantFrom(...CHANGES), fc.integer({ min: -50 * HOUR, max: 50 * HOUR }))
+    .map(([change, more]) => Date.parse(change) + more)
+  fc.assert(
+    fc.property(schedules, moments, (schedule, now) => {
+      const next = slowNext(schedule, now)
+      expect(digestDueAt(schedule, next)).toBe(next)
+      const dueAt = digestDueAt(schedule, next - 1)
+      expect(dueAt).toBeLessThanOrEqual(now)
+      expect(digestDueAt(schedule, now)).toBe(dueAt)
+      expect(digestDueAt(schedule, dueAt)).toBe(dueAt)
+    }),
+    { numRuns: 150 },
+  )
 })

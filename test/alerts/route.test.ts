@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import type { Alert } from '../../src/alerts/alert.ts'
-import { digestMoments } from '../../src/alerts/digest-schedule.ts'
+import { digestDueAt } from '../../src/alerts/digest.ts'
 import { endOfQuietTime, type QuietHours, type Route, receiversOf } from '../../src/alerts/route.ts'
 import { quietUntil } from '../../src/alerts/sending/hold.ts'
 import { showTimesIn } from '../../src/text/format-time.ts'
@@ -20,8 +20,8 @@ test('quiet hours and digests without a zone of their own go by the zone in whic
   showTimesIn('Asia/Tokyo')
   onTestFinished(() => showTimesIn(undefined))
   expect(until('2026-11-21T14:00:00Z', { from: '22:00', to: '07:00' })).toBe('2026-11-21T22:00Z')
-  const { nextAt } = digestMoments({ every: 'day', at: '08:00' }, at('2026-11-21T14:00:00Z'))
-  expect(new Date(nextAt).toISOString()).toBe('2026-11-21T23:00:00.000Z')
+  const dueAt = digestDueAt({ every: 'day', at: '08:00' }, at('2026-11-22T14:00:00Z'))
+  expect(new Date(dueAt).toISOString()).toBe('2026-11-21T23:00:00.000Z')
 })
 
 describe('quiet hours', () => {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { type Alert, alertOf } from '../../src/alerts/alert.ts'
 import { type AttemptRecord, BEHIND_MS, CLAIM_MS } from '../../src/delivery/deliveries.ts'
-import { aRelay, DAY, INTERVAL, NOW, WAIT } from '../alerts/a-relay.ts'
+import { aRelay, INTERVAL, NOW, WAIT } from '../alerts/a-relay.ts'
 import { anAlert } from '../alerts/an-alert.ts'
 import { redisOfFile } from '../support/of-file.ts'
 
@@ -125,7 +125,7 @@ const end = { alert: anAlert({ id: 'a-2', status: 'resolved', reason: 'recovered
 
 interface Made {
   id: string
-  /** The planned moment as it was read. */
+  /** When the last one was made, as it was read. */
   at?: number
   now: number
   alerts?: Alert[]
@@ -135,15 +135,15 @@ function makeDigest({ keys }: ReturnType<typeof aRelay>, { id, at, now, alerts =
   const data = { groupKey: 'digest/day', truncated: 0, alerts, period: 'day' as const }
   const message = { type: 'alert.digest' as const, timestamp: new Date(now).toISOString(), data }
   const shows = alerts.map(alertOf).join(' ')
-  const plan = ['mail', at ?? '', now + DAY, now, id, JSON.stringify(message), shows, '[]']
-  return redis.store.moveDigest(keys.delivery.deliveriesDue, ...plan)
+  const step = ['mail', at ?? '', now, id, JSON.stringify(message), shows]
+  return redis.store.sendDigest(keys.delivery.deliveriesDue, ...step)
 }
 
 test('a digest that comes late does not show what is over, and not at all once there is a newer one', async () => {
   const one = aRelay(redis.store, redis.freshKeys())
   await one.pass(NOW, { alert: a }, { alert: b })
   await one.record('delivered', OPENED)
-  expect(await makeDigest(one, { id: 'msg_1', now: OPENED })).toBe('moved')
+  expect(await makeDigest(one, { id: 'msg_1', now: OPENED })).toBe('sent')
   await attempt(one, 'msg_1', 'retry', OPENED)
   await one.pass(NOW + INTERVAL, end)
   const over = (await one.pending()).find(({ message }) => message.type === 'alert.resolved')?.id ?? ''
@@ -151,7 +151,7 @@ test('a digest that comes late does not show what is over, and not at all once t
   expect(await one.deliveries.begin('msg_1', ENDED)).toMatchObject({
     message: { data: { truncated: 1, alerts: [{ id: 'b-1' }] } },
   })
-  expect(await makeDigest(one, { id: 'msg_2', at: OPENED + DAY, now: ENDED, alerts: [b] })).toBe('moved')
+  expect(await makeDigest(one, { id: 'msg_2', at: OPENED, now: ENDED, alerts: [b] })).toBe('sent')
   expect(await one.deliveries.begin('msg_2', ENDED)).toBe(ENDED + BEHIND_MS)
   expect(await attempt(one, 'msg_2', 'delivered', ENDED + CLAIM_MS)).toHaveLength(1)
   expect(await one.deliveries.begin('msg_1', ENDED + CLAIM_MS)).toBeUndefined()
@@ -165,13 +165,13 @@ test('a digest that shows what ended while it was made is made anew', async () =
   expect(await makeDigest(one, { id: 'msg_1', now: ENDED - 1_000 })).toBe('lost')
   // The clock of who sent the end may be a little behind.
   expect(await makeDigest(one, { id: 'msg_1', now: ENDED + 1_000 })).toBe('lost')
-  expect(await redis.store.exists(one.keys.digests.due, one.keys.delivery.delivery('msg_1'))).toBe(0)
-  expect(await makeDigest(one, { id: 'msg_1', now: ENDED + 1_000, alerts: [b] })).toBe('moved')
+  expect(await redis.store.exists(one.keys.digests.sent, one.keys.delivery.delivery('msg_1'))).toBe(0)
+  expect(await makeDigest(one, { id: 'msg_1', now: ENDED + 1_000, alerts: [b] })).toBe('sent')
 })
 
 test('alerts are on their way also where what is known of the last digest is of another type', async () => {
   const one = aRelay(redis.store, redis.freshKeys())
-  await redis.store.set(one.keys.digests.of('mail'), 'not a hash')
+  await redis.store.hset(one.keys.digests.of('mail'), 'of', 'another type')
   await one.pass(NOW, { alert: a })
   expect(await one.told()).toEqual(['a-1'])
 })
@@ -180,7 +180,7 @@ test('a digest comes though it shows what ended long ago: a failover brought it 
   const one = aRelay(redis.store, redis.freshKeys())
   await one.pass(NOW, { alert: a })
   await one.pass(NOW + INTERVAL, end)
-  expect(await makeDigest(one, { id: 'msg_1', now: ENDED + 60_000 })).toBe('moved')
+  expect(await makeDigest(one, { id: 'msg_1', now: ENDED + 60_000 })).toBe('sent')
 })
 
 test('an attempt is under way also for who read the time a moment before it began', async () => {

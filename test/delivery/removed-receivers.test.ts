@@ -32,8 +32,8 @@ async function twoReceivers() {
   one.silence(NOW + 90 * DAY)
   await one.pass(NOW, { alert: anAlert({ id: 'held-1', rule: 'held' }) })
   await redis.store.hset(one.keys.delivery.disabled, 'old', 'answered 410')
-  await redis.store.zadd(one.keys.digests.due, NOW, 'old')
-  await redis.store.hset(one.keys.digests.of('old'), 'told', '[]')
+  await redis.store.zadd(one.keys.digests.sent, NOW, 'old')
+  await redis.store.set(one.keys.digests.of('old'), 'msg_1')
   one.deps.receivers = ['alive']
   one.deps.routes = [{ to: ['alive'] }]
   const drop = (now: number) => dropRemovedReceivers(one.deps, now)
@@ -63,7 +63,7 @@ async function keysNaming(receiver: string, keys: Keys): Promise<string[]> {
 test('of a receiver that no daemon has had for three days nothing is left, and nobody waits for it', async () => {
   const { one, receiverStore, drop, left } = await twoReceivers()
   const before = await left()
-  expect(before).toEqual(expect.arrayContaining([one.keys.digests.due, one.keys.digests.of('old')]))
+  expect(before).toEqual(expect.arrayContaining([one.keys.digests.sent, one.keys.digests.of('old')]))
   const later = NOW + 3 * DAY
   expect(await drop(later - 1)).toEqual([])
   expect(await left()).toEqual(before)

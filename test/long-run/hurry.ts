@@ -1,4 +1,3 @@
-import { decodeDigest, encodeDigest } from '../../src/alerts/digest.ts'
 import type { Store } from '../../src/redis/connect.ts'
 import type { Keys } from '../../src/redis/keys.ts'
 
@@ -22,11 +21,8 @@ export async function beginNextDay(store: Store, keys: Keys): Promise<void> {
   for (const hubId of await store.zrange(keys.due.history, 0, '-1')) {
     commands.zincrby(keys.due.history, -DAY_MS, hubId)
   }
-  for (const receiver of await store.zrange(keys.digests.due, 0, '-1')) {
-    commands.zincrby(keys.digests.due, -DAY_MS, receiver)
-    const last = decodeDigest(await store.hget(keys.digests.of(receiver), 'told'))
-    if (last !== undefined)
-      commands.hset(keys.digests.of(receiver), 'told', encodeDigest({ ...last, at: last.at - DAY_MS }))
+  for (const receiver of await store.zrange(keys.digests.sent, 0, '-1')) {
+    commands.zincrby(keys.digests.sent, -DAY_MS, receiver)
   }
   await commands.exec()
 }

@@ -71,7 +71,7 @@ test('the names that a step on deliveries makes for itself are those that everyb
   const shared = readFileSync(new URL('../../src/redis/lua/include/delivery-step.lua', import.meta.url), 'utf8')
   const script = `${shared} return {DELIVERIES_DUE, DEAD, DELIVERED, WAITING, UNDER_WAY, ATTEMPTS, DISABLED, RECEIVERS, knownKey('a'),
     overKey('a'), recentKey('a'), deliveryKey('a'), receiverKey('a'), digestKey('a'),
-    DIGESTS_DUE, ACKNOWLEDGING}`
+    DIGESTS_SENT, ACKNOWLEDGING}`
   for (const prefix of ['plimsoll', 'a:due']) {
     const { delivery: own, digests } = createKeys(prefix)
     expect(await redis.connect().eval(script, 1, own.deliveriesDue)).toEqual([
@@ -89,7 +89,7 @@ test('the names that a step on deliveries makes for itself are those that everyb
       own.delivery('a'),
       own.receiver('a'),
       digests.of('a'),
-      digests.due,
+      digests.sent,
       own.acknowledging,
     ])
   }

@@ -279,26 +279,24 @@ for n = 2, #ARGV, 2 do
 end
 return 0
 
---!step moveDigest
+--!step sendDigest
 --!include delivery-step
--- Moves the moment of a receiver's next digest; the one that was due goes on its way in the same step, so that each moment
--- has one digest, whatever daemon dies, and however many run at once.
--- KEYS: deliveries due. ARGV: receiver, its moment as it was read ('' = none), its next moment, now, and of a delivery: id, message
---   (JSON), alerts that it shows (with spaces between), what the next digest is compared with.
--- Returns 'moved' | 'lost' (the moment is another one, or it shows what is over: it is made anew).
-local receiver, read, nextAt, now, id, message, shows, digest = unpack(ARGV)
-if tonumber(redis.call('ZSCORE', DIGESTS_DUE, receiver) or '') ~= tonumber(read) then return 'lost' end
+-- A digest goes on its way in the step that notes it, so that each is sent once, whatever daemon dies, and however many run at once.
+-- KEYS: deliveries due. ARGV: receiver, when its last one was made as it was read, now, id of the delivery, message (JSON), alerts that
+--   it shows (with spaces between).
+-- Returns 'sent' | 'lost' (another daemon made it, or it shows what is over: it is made anew).
+local receiver, read, now, id, message, shows = unpack(ARGV)
+if tonumber(redis.call('ZSCORE', DIGESTS_SENT, receiver) or '') ~= tonumber(read) then return 'lost' end
 -- The message that says that an alert is over did not wait for a digest that was being made, and arrives before it. What has been over
 -- for a minute was read as open all the same: a failover brought it back.
-for _, alert in ipairs(words(shows or '')) do
+for _, alert in ipairs(words(shows)) do
   local endedAt = redis.call('ZSCORE', overKey(receiver), alert)
   if endedAt and tonumber(endedAt) > now - 60000 then return 'lost' end
 end
-redis.call('ZADD', DIGESTS_DUE, nextAt, receiver)
-if not id then return 'moved' end
+redis.call('ZADD', DIGESTS_SENT, now, receiver)
 -- A digest carries no transition: each has a delivery of its own. But it shows alerts as firing.
 redis.call('HSET', deliveryKey(id), 'receiver', receiver, 'type', 'alert.digest', 'message', message, 'transitions', '',
-  'createdAt', now, 'attempts', 0, 'shows', shows, 'after', redis.call('HGET', digestKey(receiver), 'delivery') or '')
-redis.call('HSET', digestKey(receiver), 'told', digest, 'delivery', id)
+  'createdAt', now, 'attempts', 0, 'shows', shows, 'after', redis.call('GET', digestKey(receiver)) or '')
+redis.call('SET', digestKey(receiver), id)
 redis.call('ZADD', DELIVERIES_DUE, now, id)
-return 'moved'
+return 'sent'

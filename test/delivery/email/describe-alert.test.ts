@@ -137,30 +137,3 @@ test('alerts are read one after the other up to ten; of more, the worst are show
   }
   expect([shownWhole(10), shownWhole(11), shownWhole(1, 'alert.digest')]).toEqual([10, 3, 0])
 })
-
-describe('a digest that is not the first', () => {
-  const was = (usage: number, level: 'warning' | 'critical' = 'warning') => ({
-    previous: { level, usage, limit: 1_000, measuredAt: '2026-11-20T07:00:00.000Z' },
-  })
-  const warning = { level: 'warning', usage: 860, percent: 86 } as const
-  const { previous, ...fresh } = anAlert(warning)
-  const moved: [says: string, alert: Alert][] = [
-    [' (worse)', anAlert(was(960))],
-    [' (better)', anAlert({ ...warning, ...was(960, 'critical') })],
-    [' (worse)', anAlert({ ...warning, ...was(850) })],
-    ['', anAlert({ ...warning, ...was(851) })],
-    [' (better)', anAlert({ ...warning, ...was(870) })],
-    [' (new)', fresh],
-    [' (worse)', anAtLimitAlert({ level: 'warning', ...was(211) })],
-  ]
-  const changes = { new: 1, worse: 3, better: 2, resolved: 0 }
-
-  test.each(moved)('says in the row of an alert that it is%s', (says, alert) => {
-    const message = aMessage([alert], { type: 'alert.digest' })
-    const { text, html } = renderEmail({ ...message, data: { ...message.data, period: 'day', changes } }, NOW)
-    const level = alert.level.toUpperCase()
-    expect(text).toContain(`[${level}]${says} `)
-    expect(html.includes('<i>worse') || html.includes('<i>better') || html.includes('<i>new')).toBe(says !== '')
-    expect(renderEmail(message, NOW).text).not.toMatch(/\((worse|better|new)\)/)
-  })
-})

@@ -342,7 +342,6 @@ test('a digest tells all there is, also what it does not show', () => {
     alerts: [anAlert()],
     truncated: 1_213,
     totals: { accounts: 1_000, critical: 14, warning: 1_200 },
-    changes: { new: 3, worse: 2, better: 1, resolved: 4 },
   })
   expect(subject).toBe('[DIGEST] Weekly: 14 critical, 1,200 warnings in 1,000 accounts')
   expect(rows).toHaveLength(1)

@@ -167,11 +167,10 @@ function rankedTable(rows: Html[]): Html {
 ${rows}</table></td></tr>`
 }
 
-function tableRow({ badge, heading, topic, percent, limit, daysLeft, sinceLast, url, actions }: ListedAlert): Html {
+function tableRow({ badge, heading, topic, percent, limit, daysLeft, url, actions }: ListedAlert): Html {
   const account =
     heading === undefined ? undefined : html`<tr><th align="left" colspan="3">${linked(heading, url)}</th></tr>`
-  const moved = sinceLast === undefined ? undefined : html` <i>${sinceLast}</i>`
-  const what = html`<b class="badge ${badge}">${badge}</b>${moved} <bdi>${topic}</bdi>${actions.flatMap(({ name, url }) => (name === RECONNECT ? [html` ${linked(name, url)}`] : []))}`
+  const what = html`<b class="badge ${badge}">${badge}</b> <bdi>${topic}</bdi>${actions.flatMap(({ name, url }) => (name === RECONNECT ? [html` ${linked(name, url)}`] : []))}`
   // A row without a share has the width of the numbers for its words.
   if (percent === undefined && daysLeft === undefined) {
     return html`${account}<tr valign="top"><td colspan="3">${what}</td></tr>

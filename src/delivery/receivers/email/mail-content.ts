@@ -1,4 +1,4 @@
-import { type Alert, compareLevels, inOrder, type Message } from '../../../alerts/alert.ts'
+import { inOrder, type Message } from '../../../alerts/alert.ts'
 import { cleanText } from '../../../text/clean-text.ts'
 import { countOf } from '../../../text/format-number.ts'
 import { formatTime } from '../../../text/format-time.ts'
@@ -11,8 +11,6 @@ import type { TemplateTexts } from '../../templates/message-template.ts'
 
 /** One of several alerts of a mail, which lists them account by account. */
 export interface ListedAlert extends DescribedAlert {
-  /** In a digest: how it moved since the one before. */
-  sinceLast?: 'new' | 'worse' | 'better'
   /** On the first of its account: the account. */
   heading?: string
 }
@@ -48,7 +46,7 @@ export function mailContent(message: Message, now: number, links: MailLinks, tex
   const whole = type === 'alert.digest' ? 0 : count > MAX_SECTIONS ? SECTIONS_OF_MANY : MAX_SECTIONS
   const accounts = Map.groupBy(inOrder(message), ({ account }) => account?.hubId)
   const listed = [...accounts.values()].flatMap((own) => {
-    const [first, ...others] = own.map((alert) => listedAlert(alert, message, now, links))
+    const [first, ...others] = own.map((alert) => describeAlert(alert, now, links))
     return first === undefined ? [] : [{ ...first, heading: first.subject }, ...others]
   })
   const rows = listed.slice(whole)
@@ -69,12 +67,6 @@ export function mailContent(message: Message, now: number, links: MailLinks, tex
     }),
     footer: `Sent by ${links.isForCustomer ? cleanText(links.appName ?? 'Plimsoll', 80) : 'Plimsoll'}, ${formatTime(timestamp)}.`,
   }
-}
-
-function listedAlert(alert: Alert, { data }: Message, now: number, links: MailLinks): ListedAlert {
-  const { previous } = alert
-  const moved = data.changes === undefined ? 'same' : previous === undefined ? 'new' : compareLevels(previous, alert)
-  return { ...describeAlert(alert, now, links), ...(moved !== 'same' && { sinceLast: moved }) }
 }
 
 function overviewOf(listed: readonly ListedAlert[], areNamed: boolean): MailContent['overview'] {

@@ -51,11 +51,10 @@ function recordsText({ note, rows, left }: DescribedRecords): string {
   return [`Records (${note})`, ...lines.flat(), left ?? []].flat().join('\n')
 }
 
-function rowText({ badge, heading, headline, daysLeft, sinceLast, url, actions }: ListedAlert): string {
+function rowText({ badge, heading, headline, daysLeft, url, actions }: ListedAlert): string {
   const isShown = daysLeft === undefined || daysLeft === '0' || headline.includes(daysLeft)
-  const moved = sinceLast === undefined ? '' : ` (${sinceLast})`
   const reconnect = actions.flatMap(({ name, url }) => (name === RECONNECT ? [`\n    ${name}: ${url}`] : []))
-  const line = `  [${badge}]${moved} ${headline}${isShown ? '' : `, ${daysLeft} left`}${reconnect.join('')}`
+  const line = `  [${badge}] ${headline}${isShown ? '' : `, ${daysLeft} left`}${reconnect.join('')}`
   return heading === undefined ? line : [`\n${heading}`, url === undefined ? [] : `  ${url}`, line].flat().join('\n')
 }
 

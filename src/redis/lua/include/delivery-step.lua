@@ -5,7 +5,7 @@ local DEAD, DELIVERED, WAITING, UNDER_WAY = AT .. ':dead', AT .. ':delivered', A
 local ATTEMPTS, DISABLED, RECEIVERS = AT .. ':attempts', AT .. ':disabled', AT .. ':receivers'
 -- Receiver and alert -> the delivery of its acknowledgement.
 local ACKNOWLEDGING = AT .. ':acknowledging'
-local DIGESTS_DUE = AT .. ':due:digest'
+local DIGESTS_SENT = AT .. ':digests'
 -- Most elements that are safely handed to one command.
 local CHUNK = 500
 
