@@ -59,6 +59,7 @@ async function tendAccount(deps: TendWork, hubId: number): Promise<void> {
 /** Replaces nothing where a poll wrote meanwhile: the next day comes again. */
 async function thinOutRecord({ history, historyKeep, clock }: TendWork, hubId: number, record: AccountHistory) {
   const thinned = thinOut(record.current, record.changes, clock.now(), historyKeep)
-  if (thinned.length === record.changes.length) return 'unchanged'
+  // Not more than one record: no change came since the last time.
+  if (record.records <= 1 && thinned.length === record.changes.length) return 'unchanged'
   return history.replace(hubId, record, thinned)
 }

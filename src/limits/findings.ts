@@ -1,6 +1,6 @@
 import { type Change, changeBetween } from './history/change.ts'
-import { encodeChange } from './history/packed-changes.ts'
 import { encodeReadings } from './history/packed-readings.ts'
+import { encodeChange } from './history/stored-changes.ts'
 import { type Fetched, mergeReadings, type Readings, readAt } from './readings.ts'
 import { isHidden, type Series, seriesById, seriesOf } from './series.ts'
 
@@ -8,11 +8,11 @@ import { isHidden, type Series, seriesById, seriesOf } from './series.ts'
 export interface PackedPoll {
   readings: Buffer
   /** Undefined where nothing changed. */
-  record: Buffer | undefined
+  record: string | undefined
 }
 
 export function packPoll(readings: Readings, change: Change | undefined): PackedPoll {
-  return { readings: encodeReadings(readings), record: change && encodeChange(change, seriesById(readings)) }
+  return { readings: encodeReadings(readings), record: change && encodeChange(change) }
 }
 
 /** Readings of a poll, beside those of before. */

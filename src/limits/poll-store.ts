@@ -104,7 +104,7 @@ export interface PollResult {
 export interface PollChanges {
   alerts: AlertWrites
   /** For the history. Undefined: nothing changed. */
-  record?: Buffer | undefined
+  record?: string | undefined
   /** Undefined: they stay as they are; they expire at `watch.records.until`. */
   samples?: Samples | 'kept for longer' | undefined
   /** How near its nearest limit is. Undefined: unchanged. */

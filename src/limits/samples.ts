@@ -1,9 +1,8 @@
-import { brotliCompressSync, brotliDecompressSync, constants } from 'node:zlib'
 import type { ObjectId } from '../provider/read.ts'
 import type { Store } from '../redis/connect.ts'
 import type { Keys } from '../redis/keys.ts'
 import { unlessOfOtherType } from '../redis/other-type.ts'
-import { asCount, asItems, asText, pack, readKey, UnreadableBytes, unpack } from './history/packed-bytes.ts'
+import { readKey, UnreadableBytes } from './history/packed-bytes.ts'
 import { type Fetched, isFailure, keyOf, type Readings } from './readings.ts'
 import { metricKind } from './reports/all-reports.ts'
 import type { Series } from './series.ts'
@@ -144,76 +143,21 @@ export class SampleStore {
   }
 }
 
-const SAMPLES_VERSION = 4
-/** Far more than the records of an account can be: what is larger was not written here. */
-const MOST_BYTES = 16 * 1024 * 1024
-/** A ms of work, only where a poll found other records. Quality 11 takes twice that and makes nothing smaller of so little. */
-const BROTLI = {
-  [constants.BROTLI_PARAM_MODE]: constants.BROTLI_MODE_TEXT,
-  [constants.BROTLI_PARAM_QUALITY]: 10,
-  [constants.BROTLI_PARAM_LGWIN]: 14,
+export function encodeSamples(samples: Samples): string {
+  return JSON.stringify(samples)
 }
 
 /**
- * Moments as those of readings. The records are columns - all ids, all labels, all usages, in the order of the reports - because what is
- * alike is compressed best side by side: `[[key, age, how many at the limit, how many near it], ...]`, then these.
- */
-export function encodeSamples(samples: Samples): Buffer {
-  const reports = Object.entries(samples)
-  const last = reports.reduce((latest, [, { at }]) => Math.max(latest, at), 0)
-  const heads = reports.map(([key, { at, atLimit, nearLimit }]) => [key, last - at, atLimit.length, nearLimit.length])
-  const records = reports.flatMap(([, { atLimit, nearLimit }]) => [...atLimit, ...nearLimit])
-  const ids = records.map(({ objectId }) => objectId)
-  const labels = records.map(({ label = null }) => label)
-  const usages = records.map(({ usage = null }) => usage)
-  const text = Buffer.from(JSON.stringify([heads, ids, labels, usages]))
-  return pack(last, brotliCompressSync(text, { params: BROTLI }), SAMPLES_VERSION)
-}
-
-/**
- * @param readAt when they were last read, ms: moments move with it
+ * @param readAt when they were last read, ms: a poll that finds them as they were does not write them again
  * @throws UnreadableBytes
  */
 export function decodeSamples(stored: Buffer, readAt?: number): Samples {
-  const { at, value } = unpackColumns(stored)
-  const last = readAt ?? at
-  const reports = asItems(value).map((one): [string, ReportSamples] => {
-    const [key, age, atLimit, nearLimit] = asItems(one)
-    return [asText(key), { at: last - asCount(age), atLimit: readRecords(atLimit), nearLimit: readRecords(nearLimit) }]
-  })
-  return Object.fromEntries(reports)
-}
-
-/** Each report with its records. */
-function unpackColumns(stored: Buffer): { at: number; value: unknown } {
-  const { at, value } = unpack(stored, SAMPLES_VERSION)
-  const [heads, ids, labels, usages] = asItems(decompressed(value)).map(asItems)
-  if (heads === undefined || ids === undefined || labels?.length !== ids.length || usages?.length !== ids.length)
-    throw new UnreadableBytes('its columns are not of one length')
-  const rows = ids.map((id, n) => [id, labels[n], usages[n]])
-  const reports = heads.map((head) => {
-    const [key, age, ...counts] = asItems(head)
-    return [key, age, ...counts.map((count) => rows.splice(0, asCount(count)))]
-  })
-  return { at, value: reports }
-}
-
-function decompressed(value: unknown): unknown {
-  if (!(value instanceof Uint8Array)) throw new UnreadableBytes('it has no compressed records')
   try {
-    return JSON.parse(brotliDecompressSync(value, { maxOutputLength: MOST_BYTES }).toString())
+    const reports = Object.entries(JSON.parse(stored.toString()) as Samples)
+    const last = Math.max(...reports.map(([, { at }]) => at))
+    const later = readAt === undefined ? 0 : readAt - last
+    return Object.fromEntries(reports.map(([key, report]) => [key, { ...report, at: report.at + later }]))
   } catch (error) {
-    throw new UnreadableBytes(error instanceof Error ? error.message : String(error))
+    throw new UnreadableBytes((error as Error).message)
   }
-}
-
-function readRecords(records: unknown): SampleRecord[] {
-  return asItems(records).map((record) => {
-    const [objectId, label, usage] = asItems(record)
-    return {
-      objectId: typeof objectId === 'string' ? objectId : asCount(objectId),
-      ...(label === null ? {} : { label: asText(label) }),
-      ...(usage === null ? {} : { usage: asCount(usage) }),
-    }
-  })
 }

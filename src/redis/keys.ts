@@ -208,9 +208,9 @@ function accountKeys(tag: string, hubId: number) {
     access: `${tag}:access:${hubId}`,
     /** string: what polls know of it, with the numbers of the last reports, see `packed-watch.ts` */
     watch: `${tag}:watch:${hubId}`,
-    /** string, expires: the records behind them, packed */
+    /** string, expires: the records behind them (JSON) */
     samples: `${tag}:samples:${hubId}`,
-    /** list: one packed record per poll that saw a change or ended a gap, oldest first */
+    /** list: what the polls changed or which gap they ended, oldest first, see `stored-changes.ts` */
     history: `${tag}:history:${hubId}`,
     /** hash: series -> state of its alert */
     alerts: `${tag}:alerts:${hubId}`,

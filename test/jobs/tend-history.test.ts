@@ -106,15 +106,14 @@ describe('tending histories', () => {
 
   test('loses to a poll that changes the record meanwhile, and does it the next day', async () => {
     const one = await fleet([5])
-    const { changes } = one.history
-    one.history.changes = async (hubId) => {
-      const record = await changes.call(one.history, hubId)
+    const { replace } = one.history
+    one.history.replace = async (hubId, ...more) => {
       await one.store.lpop(one.keys.account(hubId).history)
-      return record
+      return replace.call(one.history, hubId, ...more)
     }
     await one.tend()
     expect(await one.outcomes()).toEqual({ 'forecast stored': 1, 'thin-out lost': 1 })
-    one.history.changes = changes
+    one.history.replace = replace
     expect(await one.changes(5)).toBe(3)
     one.clock.move(DAY)
     await one.tend()
@@ -124,14 +123,14 @@ describe('tending histories', () => {
   test('goes on where it was stopped', async () => {
     const hubIds = [5, 69, 133, 197]
     const one = await fleet(hubIds)
-    const { changes } = one.history
+    const { replace } = one.history
     let left = 2
-    one.history.changes = (hubId) => {
+    one.history.replace = (...all) => {
       if (--left === 0) one.stop.abort()
-      return changes.call(one.history, hubId)
+      return replace.apply(one.history, all)
     }
     await one.tend()
-    one.history.changes = changes
+    one.history.replace = replace
     expect((await Promise.all(hubIds.map(one.changes))).sort()).toEqual([1, 1, 4, 4])
     expect(one.woken).toEqual([['tend-history', 500]])
     await tendHistory(one.services, new AbortController().signal)

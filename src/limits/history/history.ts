@@ -7,8 +7,8 @@ import { parseSeriesId, type Series } from '../series.ts'
 import { decodeWatch } from '../watch/packed-watch.ts'
 import { type Change, lastReadAt, undo, type Value, valuesOf } from './change.ts'
 import { readKey, UnreadableKey } from './packed-bytes.ts'
-import { changesBackward, encodeChanges } from './packed-changes.ts'
 import { unpackReadings } from './packed-readings.ts'
+import { decodeChanges, encodeBlock } from './stored-changes.ts'
 
 /** All that is known of an account's numbers. The values before the first change are in it, but not when they began. */
 export interface AccountHistory {
@@ -21,6 +21,8 @@ export interface AccountHistory {
   readings: Readings
   /** The account's watch as Redis holds it. */
   stored: Buffer
+  /** How many records Redis holds: one for each change since it was thinned out last, and one for all before. */
+  records: number
 }
 
 /** All series of an account as they were from `at` on. */
@@ -54,12 +56,12 @@ export class History {
    * @throws UnreadableKey
    */
   async read(hubId: number, from: number, to: number): Promise<Snapshot[]> {
-    const found = await this.#stored(hubId)
+    const found = await this.changes(hubId)
     if (found === undefined) return []
-    const { readAt, current, records, backward } = found
+    const { readAt, current, changes } = found
     // The numbers have not changed for longer than changes are kept.
-    if (records === 0) return readAt <= to ? [snapshotOf({ at: readAt }, current)] : []
-    return this.#reading(hubId, () => snapshotsBackward(current, backward(), from, to).reverse())
+    if (changes.length === 0) return readAt <= to ? [snapshotOf({ at: readAt }, current)] : []
+    return snapshotsBackward(current, changes.toReversed(), from, to).reverse()
   }
 
   /**
@@ -68,23 +70,6 @@ export class History {
    * @throws UnreadableKey
    */
   async changes(hubId: number): Promise<AccountHistory | undefined> {
-    const found = await this.#stored(hubId)
-    if (found === undefined) return undefined
-    const changes = this.#reading(hubId, () => [...found.backward()].reverse())
-    return { ...found, changes }
-  }
-
-  /**
-   * Puts `thinned` in the place of the changes of `asRead`, in one step. 'lost': another job has polled the account or thinned
-   * out its history meanwhile, and nothing was changed.
-   */
-  replace(hubId: number, asRead: AccountHistory, thinned: readonly Change[]): Promise<'replaced' | 'lost'> {
-    const { stored, current, changes } = asRead
-    const records = encodeChanges(thinned, current)
-    return this.#store.replaceHistory(this.#keys.own(hubId), stored, changes.length, ...records)
-  }
-
-  async #stored(hubId: number) {
     const keys = this.#keys.account(hubId)
     // Together, or a poll committed in between would pair new numbers with old changes.
     const answers = await this.#store.multi().getBuffer(keys.watch).lrangeBuffer(keys.history, 0, -1).exec()
@@ -99,21 +84,25 @@ export class History {
     const readings = unpackReadings(hubId, keys, packed)
     const readAt = readings && lastReadAt(readings)
     if (readings === undefined || readAt === undefined) return undefined
-    const current = valuesOf(readings)
-    const backward = () => changesBackward(current, records)
-    return { readAt, readings, stored, current, records: records.length, backward }
+    const hint = 'Delete it: its history starts again with the next change.'
+    const changes = readKey(hubId, keys.history, hint, () => decodeChanges(records))
+    return { readAt, readings, stored, current: valuesOf(readings), changes, records: records.length }
   }
 
-  #reading<T>(hubId: number, read: () => T): T {
-    const { history } = this.#keys.account(hubId)
-    return readKey(hubId, history, 'Delete it: its history starts again with the next change.', read)
+  /**
+   * Puts `thinned` in the place of the changes of `asRead`, in one step. 'lost': another job has polled the account or thinned
+   * out its history meanwhile, and nothing was changed.
+   */
+  replace(hubId: number, asRead: AccountHistory, thinned: readonly Change[]): Promise<'replaced' | 'lost'> {
+    const { stored, records } = asRead
+    return this.#store.replaceHistory(this.#keys.own(hubId), stored, records, encodeBlock(thinned))
   }
 }
 
 /** One snapshot for each change from the last one at or before `from` until `to`, newest first. */
 function snapshotsBackward(
   current: ReadonlyMap<string, Value>,
-  changes: Iterable<Change>,
+  changes: readonly Change[],
   from: number,
   to: number,
 ): Snapshot[] {

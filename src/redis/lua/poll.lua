@@ -7,7 +7,7 @@
 -- states of alerts, alerts to send. The claim is compared with the one that the poll was made by: a poll that lost it
 -- changes nothing.
 -- KEYS: accounts. ARGV, for each: two ends that its claim may have, next poll, when it counts
---   as read ('' = nothing was), its watch, `PollChanges` packed ('' = nothing of it), record for the history ('' = nothing changed),
+--   as read ('' = nothing was), its watch, `PollChanges` packed ('' = nothing of it), line of JSON for the history ('' = nothing changed),
 --   records behind the numbers ('' = as they are, 'longer' = but kept for longer, 'none').
 -- Returns for each 'committed' | 'gone' | 'lost' | 'stale' (an alert is not as it was read: it is due again at once) | error.
 local EACH = 8
@@ -96,12 +96,12 @@ return 'stored'
 --!step replaceHistory
 --!include account-step
 -- The history of an account, thinned out.
--- ARGV: the account's watch as it was read, how many records its history had then, then all records, oldest first.
+-- ARGV: the account's watch as it was read, how many records its history had then, the one record in place of them.
 -- Returns 'replaced' | 'lost' (it was polled or thinned out since it was read: nothing is changed).
 if redis.call('GET', watchKey()) ~= ARGV[1] or redis.call('LLEN', historyKey()) ~= tonumber(ARGV[2]) then return 'lost' end
 
 redis.call('DEL', historyKey())
-for n = 3, #ARGV do redis.call('RPUSH', historyKey(), ARGV[n]) end
+redis.call('RPUSH', historyKey(), ARGV[3])
 return 'replaced'
 
 --!step repairAccount

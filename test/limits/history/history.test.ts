@@ -186,7 +186,7 @@ describe('what can not be read', () => {
     const { history, own, store, services } = await polled(...[1, 2].map((n) => readings(at(n - 1), properties(n))))
     await store.lset(own.history, 0, 'x')
     await expect(history.read(HUB, 0, at(9))).rejects.toThrow(
-      `account 123: ${own.history} can't be read, change 1 of 2: it begins with 120: no version that is known. Delete it`,
+      `account 123: ${own.history} can't be read, record 1 of 2: unexpected end of file. Delete it`,
     )
     await expect(history.changes(HUB)).rejects.toThrow(UnreadableKey)
     const { polls, samples } = services

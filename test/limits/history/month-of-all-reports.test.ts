@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest'
-import { packPoll } from '../../../src/limits/findings.ts'
-import { changeBetween, valuesOf } from '../../../src/limits/history/change.ts'
-import { changesBackward } from '../../../src/limits/history/packed-changes.ts'
+import { type Change, changeBetween } from '../../../src/limits/history/change.ts'
 import { encodeReadings } from '../../../src/limits/history/packed-readings.ts'
+import { encodeBlock, encodeChange } from '../../../src/limits/history/stored-changes.ts'
 import { type Fetched, mergeReadings, type Readings } from '../../../src/limits/readings.ts'
 import { REPORTS } from '../../../src/limits/reports/all-reports.ts'
 import type { ReportedValue } from '../../../src/limits/reports/report.ts'
@@ -16,6 +15,7 @@ const EVERY_MS = 15 * 60_000
 const POLLS = (30 * 86_400_000) / EVERY_MS
 /** Of ten polls one finds up to three series changed. */
 const [CHANGED, MOST_SERIES] = [10, 3]
+const CHANGES_OF_A_DAY = 10
 
 const type = (objectTypeId: string) => ({
   objectTypeId,
@@ -62,21 +62,20 @@ function allOf(at: number): Fetched {
 test('a month of all reports of one account, and its last numbers, take less than 8 kB', () => {
   const roll = dice(HUB)
   let readings: Readings = mergeReadings(undefined, allOf(START))
-  const records: Buffer[] = []
+  const changes: Change[] = []
   for (let n = 1; n < POLLS; n++) {
     if (roll(100) >= CHANGED) continue
     const at = START + n * EVERY_MS
     const after = moved(readings, at, roll)
-    const { record } = packPoll(after, changeBetween(readings, after, at, Number.POSITIVE_INFINITY))
-    if (record !== undefined) records.push(record)
+    const change = changeBetween(readings, after, at, Number.POSITIVE_INFINITY)
+    if (change !== undefined) changes.push(change)
     readings = after
   }
-  const history = records.reduce((sum, { length }) => sum + length, 0)
-  const last = encodeReadings(readings).length
   expect(Object.keys(readings).length).toBeGreaterThanOrEqual(REPORTS.length)
-  expect([...changesBackward(valuesOf(readings), records)]).toHaveLength(records.length)
-  expect(records.length).toBeGreaterThan(250)
-  expect(history + last).toBeLessThan(8_000)
+  expect(changes.length).toBeGreaterThan(250)
+  const tended = changes.slice(0, -CHANGES_OF_A_DAY)
+  const since = changes.slice(-CHANGES_OF_A_DAY).map(encodeChange).join('')
+  expect(encodeBlock(tended).length + since.length + encodeReadings(readings).length).toBeLessThan(8_000)
 })
 
 /** Some of its numbers, by little; of records, which are many, by more. */

@@ -1,0 +1,40 @@
+import { deflateSync, inflateSync } from 'node:zlib'
+import type { Change } from './change.ts'
+import { UnreadableBytes } from './packed-bytes.ts'
+
+/*
+ * Redis holds the history of an account as a list: a line of JSON for each change since it was last thinned out, and before
+ * these all older ones as one block, a list of the same JSON, compressed. A month of changes is 40 kB as lines, and 4 kB as a block.
+ */
+
+export function encodeChange(change: Change): string {
+  return JSON.stringify(change)
+}
+
+export function encodeBlock(changes: readonly Change[]): Buffer {
+  return deflateSync(JSON.stringify(changes))
+}
+
+/**
+ * Lines and blocks in any order, oldest change first.
+ *
+ * @throws UnreadableBytes
+ */
+export function decodeChanges(stored: readonly Buffer[]): Change[] {
+  return stored.flatMap((one, n) => {
+    try {
+      const isLine = one[0] === LINE_START
+      const changes = isLine ? [JSON.parse(one.toString())] : JSON.parse(inflateSync(one).toString())
+      return (changes as Change[]).map(withUndefined)
+    } catch (error) {
+      throw new UnreadableBytes(`record ${n + 1} of ${stored.length}: ${(error as Error).message}`)
+    }
+  })
+}
+
+const LINE_START = '{'.charCodeAt(0)
+
+/** A series that did not exist is null in JSON. */
+function withUndefined({ before, ...change }: Change): Change {
+  return { ...change, before: before.map(([id, was]) => [id, was ?? undefined]) }
+}
