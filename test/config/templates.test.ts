@@ -18,7 +18,7 @@ const slack = (template: string) =>
     template: ${template}`)
 
 test.each([
-  ['{ title: "{{ alert.usge }}" }', 'receivers.ops.template.title: there is no field usge'],
+  ['{ title: "{{ alert.usge }}" }', 'receivers.ops.template.title: there is no field alert.usge'],
   ['{ body: "{% include \'x\' %}" }', 'receivers.ops.template.body: there is no tag include'],
   ['{ body: "{{ subject | upcas }}" }', 'receivers.ops.template.body: there is no filter upcas; did you mean upcase?'],
   ['{ body: [a] }', 'receivers.ops.template.body: must be text'],
@@ -35,7 +35,7 @@ test('a payload needs no secrets, and keeps what it is made of', () => {
 })
 
 test.each([
-  ['payload: { a: { b: ["{{ alert.nme }}"] } }', 'receivers.ops.payload.a.b[0]: there is no field nme'],
+  ['payload: { a: { b: ["{{ alert.nme }}"] } }', 'receivers.ops.payload.a.b[0]: there is no field alert.nme'],
   [`payload: [${Array(201).fill('x').join(', ')}]`, 'receivers.ops.payload: must have at most 200 texts'],
   ['payload: "{{ subject }}"', 'receivers.ops.payload: must be a group or a list'],
   ['payload: { "{{ subject }}": 1 }', 'a name is no template'],

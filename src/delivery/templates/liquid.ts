@@ -30,11 +30,8 @@ export class TemplateFault extends Error {}
 export interface TemplateOptions {
   /** Made of each text that a field puts in; what the template itself has beside its fields stays as it is. */
   escapeField?: (text: string) => string
-  /**
-   * Goes through every branch, whatever its condition, and takes no name that is not there: what a message at night would
-   * come to, and no example does.
-   */
-  everyBranch?: boolean
+  /** A name that is not there is a fault. Without it that is an empty text. */
+  mustExist?: boolean
 }
 
 /** Longer ones are a mistake. */
@@ -78,9 +75,6 @@ const OWN_FILTERS: Record<string, (value: unknown) => string> = {
   time: (value) => (Number.isNaN(Date.parse(String(value))) ? asText(value) : formatTime(String(value))),
 }
 
-export const TEMPLATE_TAGS: readonly string[] = TAGS
-export const TEMPLATE_FILTERS: readonly string[] = [...FILTERS, ...Object.keys(OWN_FILTERS)]
-
 /** Throws a `TemplateFault`. */
 export function readTemplate(source: string, options: TemplateOptions = {}): Template {
   if (source.length > MOST_SOURCE) throw new TemplateFault(`must have at most ${countOf(MOST_SOURCE, 'character')}`)
@@ -110,21 +104,21 @@ function library(): typeof Liquidjs {
 /** Without an escape: a config may have many templates to be checked. */
 const ENGINES = new Map<boolean, Liquidjs.Liquid>()
 
-function engineFor({ escapeField, everyBranch = false }: TemplateOptions): Liquidjs.Liquid {
-  if (escapeField !== undefined) return newEngine(everyBranch, escapeField)
-  const engine = ENGINES.get(everyBranch) ?? newEngine(everyBranch)
-  ENGINES.set(everyBranch, engine)
+function engineFor({ escapeField, mustExist = false }: TemplateOptions): Liquidjs.Liquid {
+  if (escapeField !== undefined) return newEngine(mustExist, escapeField)
+  const engine = ENGINES.get(mustExist) ?? newEngine(mustExist)
+  ENGINES.set(mustExist, engine)
   return engine
 }
 
-function newEngine(everyBranch: boolean, escapeField?: (text: string) => string): Liquidjs.Liquid {
+function newEngine(mustExist: boolean, escapeField?: (text: string) => string): Liquidjs.Liquid {
   const { Liquid } = library()
   const engine = new Liquid({
     // No other file is part of a template, whatever it names.
     templates: {},
     ownPropertyOnly: true,
     strictFilters: true,
-    strictVariables: everyBranch,
+    strictVariables: mustExist,
     parseLimit: MOST_SOURCE,
     renderLimit: MOST_MS,
     memoryLimit: MOST_WORKED,
@@ -133,43 +127,11 @@ function newEngine(everyBranch: boolean, escapeField?: (text: string) => string)
   keepOnly(engine.tags, TAGS)
   keepOnly(engine.filters, FILTERS)
   for (const [name, filter] of Object.entries(OWN_FILTERS)) engine.registerFilter(name, filter)
-  if (everyBranch) takeEveryBranch(engine)
   return engine
 }
 
 function keepOnly(all: Record<string, unknown>, names: readonly string[]): void {
   for (const name of Object.keys(all)) if (!names.includes(name)) delete all[name]
-}
-
-interface Branching {
-  arguments(): Iterable<Liquidjs.Value | Liquidjs.ValueToken>
-  children(): Generator<unknown, Liquidjs.Template[]>
-}
-
-/** Reads the fields in conditions, too. */
-function takeEveryBranch(engine: Liquidjs.Liquid): void {
-  const { IfTag, UnlessTag, CaseTag, Value, evalToken, toValueSync } = library()
-  type Rendering = Generator<unknown, void, string>
-  function* renderAll(tag: Branching, context: Liquidjs.Context, emitter: Liquidjs.Emitter): Rendering {
-    for (const one of tag.arguments()) yield one instanceof Value ? one.value(context) : evalToken(one, context)
-    yield engine.renderer.renderTemplates(toValueSync(tag.children()), context, emitter)
-  }
-  const { tags } = engine
-  tags.if = class extends IfTag {
-    override render(context: Liquidjs.Context, emitter: Liquidjs.Emitter): Rendering {
-      return renderAll(this, context, emitter)
-    }
-  }
-  tags.unless = class extends UnlessTag {
-    override render(context: Liquidjs.Context, emitter: Liquidjs.Emitter): Rendering {
-      return renderAll(this, context, emitter)
-    }
-  }
-  tags.case = class extends CaseTag {
-    override render(context: Liquidjs.Context, emitter: Liquidjs.Emitter): Rendering {
-      return renderAll(this, context, emitter)
-    }
-  }
 }
 
 /** Output of the library, with a limit: it would write without end. */
@@ -221,7 +183,7 @@ function inPlainWords(error: Error): string {
   const [, tag] = /^tag "(.*)" not found$/.exec(message) ?? []
   if (tag !== undefined) return unknown('tag', tag, TAGS)
   const [, filter] = /^undefined filter: (.*)$/.exec(message) ?? []
-  if (filter !== undefined) return unknown('filter', filter, TEMPLATE_FILTERS)
+  if (filter !== undefined) return unknown('filter', filter, [...FILTERS, ...Object.keys(OWN_FILTERS)])
   const [, name] = /^undefined variable: (.*)$/.exec(message) ?? []
   if (name !== undefined) return `there is no field ${name}`
   if (/limit exceeded/.test(message)) return 'takes too long, or too much memory'

@@ -1,5 +1,5 @@
 import type { Alert, AlertKind, Message } from '../../alerts/alert.ts'
-import type { MailLinks } from '../describe/mail-links.ts'
+import { type MailLinks, recordPages } from '../describe/mail-links.ts'
 
 const AT = '2026-11-21T10:00:00.000Z'
 const HOME = 'https://plimsoll.example.com/'
@@ -111,19 +111,20 @@ export function sampleMessage(name: SampleName): Message {
   return MESSAGES[name]
 }
 
-/** More messages that a template must be good for; not shown as samples. */
-export function moreSamples(): { name: string; message: Message }[] {
+/** Messages that a template must be good for: the samples, each kind resolved, none and many alerts. */
+export function samplesOfAllKinds(): { name: string; message: Message }[] {
   const many = Array.from({ length: 200 }, (_, n) => ({
     ...ALERTS.limit,
     id: `${n}-1`,
     account: { hubId: n + 1, hubDomain: `account-${n}.example.com` },
   }))
   return [
+    ...SAMPLE_NAMES.map((name) => ({ name: `the kind ${name}`, message: MESSAGES[name] })),
     ...KINDS.map((kind) => ({
-      name: `${kind}, resolved`,
+      name: `the kind ${kind}, resolved`,
       message: messageOf('alert.resolved', [ended(ALERTS[kind])]),
     })),
-    { name: 'a digest of nothing', message: messageOf('alert.digest', []) },
+    { name: 'no alerts', message: messageOf('alert.digest', []) },
     { name: '200 alerts', message: messageOf('alert.firing', many) },
   ]
 }
@@ -136,6 +137,7 @@ export function sampleLinks(publicUrl: string): MailLinks {
     reconnect: to('install?link=SIGNED'),
     silence: to('silences/new'),
     acknowledge: to('acknowledge?link=SIGNED'),
+    record: recordPages('https://app.hubspot.com/oauth/authorize'),
   }
 }
 

@@ -1,7 +1,8 @@
+import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { faultOfTemplate } from '../../../src/delivery/templates/check-template.ts'
-import { SAMPLE_NAMES, sampleLinks, sampleMessage } from '../../../src/delivery/templates/sample-messages.ts'
-import { messageScope, TEMPLATE_FIELDS } from '../../../src/delivery/templates/template-fields.ts'
+import { sampleLinks, samplesOfAllKinds } from '../../../src/delivery/templates/sample-messages.ts'
+import { messageScope } from '../../../src/delivery/templates/template-fields.ts'
 import { aMessage, anAlert } from '../example-messages.ts'
 
 const CONTEXT = {
@@ -10,46 +11,29 @@ const CONTEXT = {
   links: sampleLinks('https://plimsoll.example.com'),
 }
 
-const [MESSAGE, ALERT, RECORD] = TEMPLATE_FIELDS.map(({ fields }) => Object.keys(fields)) as [
-  string[],
-  string[],
-  string[],
-]
-
-test('every field of the reference can be named, of every kind of message', () => {
-  const isList = (name: string) => ['alert', 'alerts', 'facts', 'records'].includes(name)
-  for (const name of MESSAGE.filter((one) => !isList(one)))
-    expect(faultOfTemplate(`{{ ${name} }}`), name).toBeUndefined()
-  for (const name of ALERT.filter((one) => !isList(one))) {
-    expect(faultOfTemplate(`{{ alert.${name} }}`), name).toBeUndefined()
-    expect(faultOfTemplate(`{% for a in alerts %}{{ a.${name} }}{% endfor %}`), name).toBeUndefined()
+test('each field holds a value in at least one kind of message, and the guide names it', () => {
+  const names = new Map<string, 'empty' | 'filled'>()
+  const note = (name: string, value: unknown): void => {
+    if (value === null) names.set(name, names.get(name) ?? 'empty')
+    else if (typeof value !== 'object') names.set(name, 'filled')
+    else if (Array.isArray(value)) for (const one of value) note(name, one)
+    else for (const [field, one] of Object.entries(value)) note(name === '' ? field : `${name}.${field}`, one)
   }
-  for (const name of RECORD)
-    expect(faultOfTemplate(`{% for r in alert.records %}{{ r.${name} }}{% endfor %}`), name).toBeUndefined()
-  expect(faultOfTemplate('{% for f in alert.facts %}{{ f.name }}: {{ f.value }}{% endfor %}')).toBeUndefined()
-})
-
-test('each field holds a value in at least one kind of message', () => {
-  const filled = new Set<string>()
-  const note = (prefix: string, value: unknown): void => {
-    if (value === null) return
-    if (typeof value !== 'object') filled.add(prefix)
-    else if (Array.isArray(value)) for (const one of value) note(prefix, one)
-    else for (const [name, one] of Object.entries(value)) note(`${prefix}.${name}`, one)
-  }
-  for (const name of SAMPLE_NAMES) note('', messageScope(sampleMessage(name), CONTEXT))
-  const names = [...MESSAGE.map((name) => `.${name}`), ...ALERT.map((name) => `.alert.${name}`)]
-  const holders = ['.alert', '.alerts', '.alert.facts', '.alert.records']
-  expect(names.filter((name) => !filled.has(name) && !holders.includes(name))).toEqual([])
+  for (const { message } of samplesOfAllKinds()) note('', messageScope(message, CONTEXT))
+  names.delete('alert')
+  expect([...names].filter(([, is]) => is === 'empty')).toEqual([])
+  const guide = readFileSync('config/guide/alerts.md', 'utf8')
+  const fields = [...names.keys()].map((name) => name.replace(/^alerts?\.(facts$|records\.|facts\.)?/, ''))
+  expect(fields.length).toBeGreaterThan(90)
+  expect(fields.filter((name) => !guide.includes(`\`${name}\``))).toEqual([])
 })
 
 test.each([
-  ['{{ alert.usge }}', /there is no field usge/],
+  ['{{ alert.usge }}', /there is no field alert.usge/],
   ['{{ acount.id }}', /there is no field acount/],
-  ['{{ alerts | map: "headlin" | join }}', /there is no field headlin/],
-  ['{{ alerts | where: "lvl", "critical" | size }}', /there is no field lvl/],
-  ['{{ alert.usge | default: "none" }}', /there is no field usge/],
-  ['{% for a in alerts %}{% if a.kind == "fleet" %}{{ a.nme }}{% endif %}{% endfor %}', /there is no field nme/],
+  ['{% if alert.usge > 1 %}{% endif %}', /there is no field alert.usge/],
+  ['{{ alert.usge | default: "none" }}', /there is no field alert.usge/],
+  ['{% for a in alerts %}{% if a.kind == "fleet" %}{{ a.nme }}{% endif %}{% endfor %}', /there is no field a.nme/],
   ['{{ alert.account }}', /a group of fields is no text/],
   [
     '{% for a in alerts %}{% for b in alerts %}{% for c in alerts %}{{ a.headline }}{% endfor %}{% endfor %}{% endfor %}',
