@@ -48,7 +48,7 @@ const pollOverrides = z.array(
         if (account === undefined && tag === undefined) report([], 'needs account or tag')
       }).describe('Which accounts. All conditions must match.'),
       every: pollPeriod().exactOptional().describe('Longest period between two polls of such an account.'),
-      soonest: pollPeriod().exactOptional().describe('Shortest period between two polls of such an account.'),
+      soonest: pollPeriod().exactOptional().describe('Period while a limit of such an account is near a threshold.'),
       associations: associationPairs.exactOptional().describe('Pairs of object types to poll for such an account.'),
     }),
     (override, report) => {
@@ -64,7 +64,7 @@ export const limits = related(
       .prefault(['customProperties', 'associations'])
       .describe("The provider's limits reports to read, or all. Each is a call in every poll."),
     every: pollPeriod().prefault('15m').describe('Longest period between two polls of an account.'),
-    soonest: pollPeriod().prefault('5m').describe('Shortest period: near a threshold, rising fast or just changed.'),
+    soonest: pollPeriod().prefault('5m').describe('Period while a limit is near a threshold.'),
     accounts: pollOverrides.prefault([]).describe('Other settings for some accounts: the first that matches decides.'),
     associations: associationPairs.prefault([]).describe('Ordered pairs of object types to poll; auto: all pairs.'),
     pairsPerPoll: wholeNumber(1, 1_000).prefault(20).describe('With `associations: auto`: the most pairs of one poll.'),

@@ -1,11 +1,11 @@
 import type { Account } from '../accounts/account.ts'
 import { limitText, seriesName } from '../alerts/series-name.ts'
-import type { NearThreshold, PollTurn, RisingSeries, TurnBecause } from '../limits/polling/poll-turn.ts'
+import type { NearThreshold, PollTurn, TurnBecause } from '../limits/polling/poll-turn.ts'
 import { reportNamed } from '../limits/reports/all-reports.ts'
 import { parseSeriesId, type Series } from '../limits/series.ts'
 import { defined } from '../runtime/defined.ts'
-import { countOf, formatCount, formatDaysLeft, formatPercent, formatSpan } from '../text/format-number.ts'
-import { formatMoment, iso } from '../text/format-time.ts'
+import { countOf, formatCount, formatPercent, formatSpan } from '../text/format-number.ts'
+import { iso } from '../text/format-time.ts'
 import type { AccountShape } from './shapes/account.ts'
 
 /** Series by id, for the names that the account gives its object types; without them ids are shown. */
@@ -26,10 +26,6 @@ function reason(because: TurnBecause, labels: Labels): string {
   switch (because.is) {
     case 'near':
       return nearness(because, labels)
-    case 'rising':
-      return rise(because, labels)
-    case 'changed':
-      return `its numbers last changed at ${formatMoment(because.at)}`
     case 'new':
       return 'just connected'
     case 'still':
@@ -57,12 +53,6 @@ function entered(asks: NearThreshold['asks'], of: number): string {
 function left(asks: NearThreshold['asks'], of: number): string {
   if (asks === 'remaining') return `more than ${formatCount(of)} are left`
   return `below ${asks === 'percent' ? formatPercent(of) : formatCount(of)}`
-}
-
-function rise({ series, days, to }: RisingSeries, labels: Labels): string {
-  const name = nameOf(series, labels)
-  const target = to === 'limit' ? 'its limit' : to
-  return `${seriesName(name)}, at this pace ${target} in ${formatDaysLeft(days)}`
 }
 
 function nameOf(series: string, labels: Labels) {

@@ -89,7 +89,6 @@ test('page and API say why an account is polled next when it is, in its own word
       move: 'enter',
       asks: 'percent',
       of: 95,
-      since: clock.now(),
     },
   }
   await changeWatch(steps, keys, 7, { turn })

@@ -87,36 +87,16 @@ describe('the next poll of an account', () => {
     expect(await one.waits()).toBeLessThan(0.98 * HOUR)
   })
 
-  test('is soon when its numbers changed, and later again when they stay', async () => {
-    const one = await watched()
-    await one.poll(100)
-    await one.poll(99)
-    expect(await one.waits()).toBe(5 * MINUTE)
-    expect((await one.turn())?.because).toEqual({ is: 'changed', at: one.clock.now() })
-    await one.poll()
-    expect(await one.waits()).toBe(5 * MINUTE)
-    await one.poll()
-    expect(await one.waits()).toBe(10 * MINUTE)
-  })
-
-  test('is soon when it is about to enter a level, or to leave one', async () => {
+  test('is soon for as long as it is about to enter a level, or to leave one', async () => {
     const one = await watched()
     await one.poll(790)
     expect((await one.turn())?.because).toMatchObject({ is: 'near', series: 'overall', move: 'enter', of: 80 })
     await one.poll(801)
-    for (let n = 0; n < 3; n++) await one.poll()
+    for (let n = 0; n < 3; n++) {
+      await one.poll()
+      expect(await one.waits()).toBe(5 * MINUTE)
+    }
     expect((await one.turn())?.because).toMatchObject({ is: 'near', usage: 801, move: 'leave', of: 77 })
-  })
-
-  test('is soon when it rises fast, but not because its limit moved', async () => {
-    const one = await watched()
-    await one.poll(300)
-    await one.poll(690)
-    expect((await one.turn())?.because).toMatchObject({ is: 'rising', series: 'overall', to: 'warning' })
-    expect(await one.waits()).toBe(5 * MINUTE)
-    one.says.customProperties = reads(properties(690, 1_050))
-    await one.poll()
-    expect((await one.turn())?.because).toEqual({ is: 'changed', at: one.clock.now() })
   })
 
   test('is not sooner for what was read for the first time', async () => {

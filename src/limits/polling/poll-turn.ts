@@ -11,32 +11,17 @@ export interface NearThreshold {
   /** Quantity that the condition compares, and its value where the level is entered or left. */
   asks: 'percent' | 'count' | 'remaining'
   of: number
-  /** Since when polls have found the account near one threshold or another, ms. */
-  since: number
-}
-
-/** At the pace of the last two readings a series reaches a level, or its limit, in so many days. */
-export interface RisingSeries {
-  is: 'rising'
-  series: string
-  days: number
-  to: TurnLevel | 'limit'
 }
 
 /**
  * Why an account is polled next when it is. Times are ms since 1970, series by their id.
  *
- * - `changed`: the last change of its numbers.
  * - `new`: its first polls: it gets a phase of its own.
- * - `still`: its regular turn: nothing is near a threshold, rising or just changed, or that asks for none that comes sooner.
+ * - `still`: its regular turn.
  * - `failed`: the last poll failed.
  * - `told`: the provider's answer named how long to wait.
  */
-export type TurnBecause =
-  | NearThreshold
-  | RisingSeries
-  | { is: 'changed'; at: number }
-  | { is: 'new' | 'still' | 'failed' | 'told' }
+export type TurnBecause = NearThreshold | { is: 'new' | 'still' | 'failed' | 'told' }
 
 /** The next poll of an account beside its moment, which is in the due set. */
 export interface PollTurn {

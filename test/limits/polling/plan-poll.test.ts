@@ -27,7 +27,7 @@ const enter = (percent: number, level: Boundary['level'] = 'warning', limit = 1_
 /** Ahead of every regular turn. */
 const EARLY: PollTurn = { regularAt: 2 * NOW, because: { is: 'failed' } }
 
-/** A poll of an account that is far from everything and has not moved for ever. */
+/** A poll of an account that is far from every threshold. */
 function found(more: Partial<PollFindings> = {}): PollFindings {
   return {
     hubId: 123,
@@ -36,10 +36,8 @@ function found(more: Partial<PollFindings> = {}): PollFindings {
     soonestMs: 5 * MINUTE,
     isFirst: false,
     turn: undefined,
-    changedAt: null,
     series: [series(100)],
     boundaries: new Map([['overall', [enter(80), enter(95, 'critical')]]]),
-    growth: new Map(),
     ...more,
   }
 }
@@ -83,7 +81,7 @@ describe('an account that is far from every threshold, and still', () => {
   })
 
   test('has its turn as often as ever where the longest period is shorter than the shortest is by default', () => {
-    const plan = planPoll(found({ everyMs: 3_000, soonestMs: 3_000, series: [series(800)], changedAt: NOW }))
+    const plan = planPoll(found({ everyMs: 3_000, soonestMs: 3_000, series: [series(800)] }))
     expect(plan.because).toEqual({ is: 'still' })
     expect(plan.at - NOW).toBeGreaterThan(2_800)
     expect(plan.at - NOW).toBeLessThan(3_000)
@@ -91,11 +89,9 @@ describe('an account that is far from every threshold, and still', () => {
 })
 
 describe('an account near a threshold', () => {
-  test('is polled sooner the nearer it is, down to the shortest period', () => {
-    expect(at(650).because).toEqual({ is: 'still' })
-    const periods = [720, 750, 780, 799, 800].map((usage) => at(usage).at - NOW)
-    expect(periods).toEqual([...periods].sort((a, b) => b - a))
-    expect(periods.at(-1)).toBe(5 * MINUTE)
+  test('is polled after the shortest period from a tenth of the limit on', () => {
+    expect([100, 650, 699].map((usage) => at(usage).because)).toEqual(Array(3).fill({ is: 'still' }))
+    for (const usage of [701, 780, 799, 800, 900]) expect(at(usage).at - NOW).toBe(5 * MINUTE)
   })
 
   test('is told with what it is near to', () => {
@@ -108,38 +104,14 @@ describe('an account near a threshold', () => {
       move: 'enter',
       asks: 'percent',
       of: 80,
-      since: NOW,
     })
   })
 
-  test('is eased the longer it stands still there, down to two polls where others have one', () => {
-    const waits: number[] = []
-    let poll = NOW
-    let turn: PollTurn | undefined
-    for (let n = 0; n < 200; n++) {
-      const plan = at(799, { at: poll, turn })
-      waits.push(plan.at - poll)
-      poll = plan.at
-      turn = plan
-    }
-    expect(waits.slice(0, 10)).toEqual(Array.from({ length: 10 }, () => waits[0]))
-    expect(waits).toEqual(waits.toSorted((a, b) => a - b))
-    expect((waits.at(-1) ?? 0) / DAY).toBeGreaterThan(0.25)
-    expect((waits.at(-1) ?? 0) / DAY).toBeLessThan(0.5)
-    // And begins anew with a change.
-    expect(at(799, { at: poll, turn, changedAt: poll - 60 * MINUTE }).at - poll).toBe(waits[0])
-  })
-
-  test('is eased as much where more than one series stands still there', () => {
+  test('is told with the nearest of all', () => {
     const boundaries = new Map(['overall', 'other'].map((id) => [id, [enter(80)]]))
-    const two = [series(799), series(798, 1_000, 'other')]
-    let poll = NOW
-    let plan = at(799, { series: two, boundaries })
-    for (let n = 0; n < 200; n++) {
-      poll = plan.at
-      plan = at(799, { series: two, boundaries, at: poll, turn: plan })
-    }
-    expect((plan.at - poll) / DAY).toBeGreaterThan(0.25)
+    const two = [series(780), series(799, 1_000, 'other')]
+    expect(at(0, { series: two, boundaries }).because).toMatchObject({ series: 'other', usage: 799 })
+    expect(at(0, { series: two.toReversed(), boundaries }).because).toMatchObject({ series: 'other', usage: 799 })
   })
 
   test('may be about to leave a level', () => {
@@ -155,41 +127,7 @@ describe('an account near a threshold', () => {
   })
 
   test('is none where no rule watches the series', () => {
-    expect(at(800, { boundaries: new Map(), growth: new Map([['overall', 1_000]]) }).because).toEqual({ is: 'still' })
-  })
-})
-
-describe('an account that rises', () => {
-  test('is polled several times on its way, and told when it would arrive', () => {
-    const plan = at(300, { growth: new Map([['overall', 500]]) })
-    expect(plan.because).toEqual({ is: 'rising', series: 'overall', days: 1, to: 'warning' })
-    expect(plan.at - NOW).toBe(DAY / 8)
-  })
-
-  test('rises to its limit once the levels are behind it, and to nothing when that is too', () => {
-    const growth = new Map([['overall', 200]])
-    const boundaries = new Map([['overall', [{ ...enter(20), move: 'leave' as const }]]])
-    expect(at(900, { growth, boundaries }).because).toMatchObject({ is: 'rising', days: 0.5, to: 'limit' })
-    expect(at(1_100, { growth, boundaries }).because).toEqual({ is: 'still' })
-  })
-
-  test('is none if it falls, or rises so slowly that its regular turn comes in time', () => {
-    expect(at(300, { growth: new Map([['overall', -500]]) }).because).toEqual({ is: 'still' })
-    expect(at(300, { growth: new Map([['overall', 5]]) }).because).toEqual({ is: 'still' })
-  })
-})
-
-describe('an account that has just changed', () => {
-  test('is followed, and let go by and by while nothing more changes', () => {
-    const waits: number[] = []
-    let poll = NOW
-    for (let n = 0; n < 10; n++) {
-      const plan = planPoll(found({ at: poll, changedAt: NOW, turn: n > 0 ? EARLY : undefined }))
-      waits.push((plan.at - poll) / MINUTE)
-      expect(plan.because).toEqual(n < 9 ? { is: 'changed', at: NOW } : { is: 'still' })
-      poll = plan.at
-    }
-    expect(waits.slice(0, 9)).toEqual([5, 5, 10, 20, 40, 80, 160, 320, 640])
+    expect(at(800, { boundaries: new Map() }).because).toEqual({ is: 'still' })
   })
 })
 
@@ -199,8 +137,6 @@ const somePolls = fc.record({
   soonestShare: fc.double({ min: 0.001, max: 1, noNaN: true }),
   turn: fc.constantFrom(undefined, EARLY),
   usage: fc.nat(1_500),
-  perDay: fc.integer({ min: -1_000, max: 100_000 }),
-  changedAgo: fc.option(fc.nat(DAY), { nil: null }),
 })
 
 describe('whatever a poll found, the next one', () => {
@@ -216,8 +152,6 @@ describe('whatever a poll found, the next one', () => {
             turn,
             isFirst,
             series: [series(one.usage)],
-            growth: new Map([['overall', one.perDay]]),
-            changedAt: one.changedAgo === null ? null : NOW - one.changedAgo,
           }),
         )
         expect(plan.at).toBeLessThanOrEqual(NOW + everyMs * 0.97 + 1)
@@ -238,15 +172,6 @@ describe('whatever a poll found, the next one', () => {
           at(usage, { hubId, everyMs, soonestMs: everyMs * soonestShare, turn, boundaries })
         const [far, near] = [plan(Math.min(one, other)), plan(Math.max(one, other))]
         expect(near.at).toBeLessThanOrEqual(far.at)
-      }),
-    )
-  })
-
-  test('is not later for an account that rises faster', () => {
-    fc.assert(
-      fc.property(fc.nat(799), fc.nat(100_000), fc.nat(100_000), (usage, one, other) => {
-        const plan = (perDay: number) => at(usage, { growth: new Map([['overall', perDay]]) })
-        expect(plan(Math.max(one, other)).at).toBeLessThanOrEqual(plan(Math.min(one, other)).at)
       }),
     )
   })

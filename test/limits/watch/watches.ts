@@ -17,18 +17,9 @@ const near = fc.record({
   move: fc.constantFrom('enter' as const, 'leave' as const),
   asks: fc.constantFrom('percent' as const, 'count' as const, 'remaining' as const),
   of: number,
-  since: moment,
-})
-const rising = fc.record({
-  is: fc.constant('rising' as const),
-  series: text,
-  days: number,
-  to: fc.constantFrom('warning' as const, 'critical' as const, 'limit' as const),
 })
 const because: fc.Arbitrary<TurnBecause> = fc.oneof(
   near,
-  rising,
-  moment.map((at) => ({ is: 'changed' as const, at })),
   fc.constantFrom('new' as const, 'still' as const, 'failed' as const, 'told' as const).map((is) => ({ is })),
 )
 
