@@ -1,7 +1,7 @@
 import type { Account } from '../src/accounts/account.ts'
 import { addresseeFor } from '../src/accounts/contact.ts'
 import type { Alert } from '../src/alerts/alert.ts'
-import { currentAcknowledgement, readableState, TOKEN_FIELD } from '../src/alerts/alert-state.ts'
+import { currentAcknowledgement, decodeState, TOKEN_FIELD } from '../src/alerts/alert-state.ts'
 import { repeatedAlert } from '../src/alerts/open-alerts.ts'
 import { receiversOf } from '../src/alerts/route.ts'
 import { type Circumstances, readCircumstances } from '../src/alerts/sending/hold.ts'
@@ -70,7 +70,7 @@ async function readDueMail(
   const { hubId, hubDomain, refusedSince, contact } = account
   if (addresseeFor(account, true).is === 'none' || refusedSince === null) return undefined
   const stored = await unlessOfOtherType(store.hget(keys.account(hubId).alerts, TOKEN_FIELD), null)
-  const state = stored === null ? undefined : readableState(stored)
+  const state = decodeState(stored)
   if (state?.level !== 'critical' || currentAcknowledgement(state, now) !== undefined) return undefined
   const open = { hubId, hubDomain, field: TOKEN_FIELD, state: { ...state, level: state.level } }
   const alert = repeatedAlert(open, now)

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { type Alert, alertOf, type Message } from '../src/alerts/alert.ts'
-import { type Acknowledged, currentAcknowledgement, readableState } from '../src/alerts/alert-state.ts'
+import { type Acknowledged, currentAcknowledgement, decodeState } from '../src/alerts/alert-state.ts'
 import { type AlertedAccount, openAlertMessages, readAlertedAccounts } from '../src/alerts/open-alert-message.ts'
 import { receiversOf } from '../src/alerts/route.ts'
 import { decodeSendState } from '../src/alerts/sending/send-state.ts'
@@ -129,7 +129,7 @@ function acknowledgedNow(
   now: number,
 ): { alert: Alert; acknowledged: Acknowledged } | undefined {
   const stored = open?.account.states[field]
-  const state = stored === undefined ? undefined : readableState(stored)
+  const state = decodeState(stored)
   const acknowledged = currentAcknowledgement(state, now)
   const alert = open?.alerts.get(id)
   return acknowledged?.at !== acknowledgedAt || alert === undefined ? undefined : { alert, acknowledged }

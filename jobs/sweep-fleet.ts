@@ -1,4 +1,4 @@
-import { readableState } from '../src/alerts/alert-state.ts'
+import { decodeState } from '../src/alerts/alert-state.ts'
 import {
   describeFailingPolls,
   describeReachable,
@@ -68,10 +68,10 @@ async function readFleet({ store, keys, coverage, failedCalls, due }: FleetWork,
     failedCalls.read(now),
   ])
   const levelOf = (trouble: Trouble) => {
-    const level = readableState(stored[trouble] ?? '')?.level
+    const level = decodeState(stored[trouble])?.level
     return level === 'ok' ? undefined : level
   }
-  const causeOf = (trouble: Trouble) => readableState(stored[trouble] ?? '')?.cause
+  const causeOf = (trouble: Trouble) => decodeState(stored[trouble])?.cause
   const open = new Set(TROUBLES.filter((trouble) => levelOf(trouble) !== undefined))
   const endpoint = decodeEndpoint(text ?? '')
   // Counting them costs a read of each account that is due: only where the endpoint has refused some.

@@ -48,9 +48,11 @@ async function tendAccount(deps: TendWork, hubId: number): Promise<void> {
     metrics.tended.inc({ step, outcome: 'failed' })
   }
   const done = (step: string) => (outcome: string) => metrics.tended.inc({ step, outcome })
-  const record = await history.changes(hubId).catch(failed('read'))
-  // Once a day all that is stored of it is read: also what no poll had to read, because nothing changed.
-  await deps.repair(hubId).catch(failed('read'))
+  const unread = (error: unknown) => {
+    failed('read')(error)
+    return deps.repair(hubId)
+  }
+  const record = await history.changes(hubId).catch(unread).catch(failed('read'))
   if (record === undefined) return
   await thinOutRecord(deps, hubId, record).then(done('thin-out'), failed('thin-out'))
   await forecastAccount(deps, hubId, clock.now()).then(done('forecast'), failed('forecast'))

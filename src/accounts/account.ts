@@ -1,8 +1,8 @@
 import { NEW_WATCH, type PollBlocked, type PollFailure, type Watch } from '../limits/watch/watch.ts'
 import type { StoredBucketUse } from '../provider/bucket-use.ts'
 import { gapLines } from '../provider/read.ts'
-import { unreadableFields } from '../redis/account-record.ts'
 import type { AccountState } from '../redis/keys.ts'
+import { LAST_MOMENT } from '../runtime/moment.ts'
 import { confirmedBy } from '../tokens/after-failure.ts'
 
 /** One installed account, without its tokens. Times are ms since 1970, null = never. */
@@ -57,7 +57,7 @@ export interface Account {
   /** Fields of its last reports that could not be read, for people: all else was. */
   gaps: string[]
   uninstall: Uninstall | null
-  /** Fields of its record that can't be read, or `record` for all of it; and `readings`, which what polls know of it is kept with. */
+  /** `readings`, which what polls know of it is kept with. */
   unreadable: string[]
 }
 
@@ -86,40 +86,27 @@ export interface Uninstall {
 
 type Hash = Readonly<Record<string, string>>
 
-/**
- * `record`: undefined for one that can't be read at all; `kept`: undefined for an account that was never polled; `listedIn`: the
- * state that it is listed in, for one whose record has none.
- */
-export function readAccount(
-  hubId: number,
-  record: Hash | undefined,
-  kept: Watch | 'unreadable' | undefined,
-  listedIn?: AccountState,
-): Account {
+/** `kept`: undefined for an account that was never polled. */
+export function readAccount(hubId: number, hash: Hash, kept: Watch | 'unreadable' | undefined): Account {
   const watch = kept === undefined || kept === 'unreadable' ? NEW_WATCH : kept
-  const unreadable = record === undefined ? ['record'] : unreadableFields(record)
-  const hash: Hash =
-    unreadable.length === 0 && record !== undefined
-      ? record
-      : Object.fromEntries(Object.entries(record ?? {}).filter(([name]) => !unreadable.includes(name)))
   return {
-    unreadable: kept === 'unreadable' ? [...unreadable, 'readings'] : unreadable,
+    unreadable: kept === 'unreadable' ? ['readings'] : [],
     hubId,
     hubDomain: hash.hubDomain ?? '',
     ...(hash.hublet && { hublet: hash.hublet }),
-    state: (hash.state ?? listedIn) as AccountState,
+    state: hash.state as AccountState,
     user: hash.user ?? null,
     contact: hash.contact ?? null,
-    connectedAt: Number(hash.connectedAt),
-    firstConnectedAt: Number(hash.firstConnectedAt ?? hash.connectedAt),
+    connectedAt: time(hash.connectedAt) ?? Number.NaN,
+    firstConnectedAt: time(hash.firstConnectedAt ?? hash.connectedAt) ?? Number.NaN,
     token: {
       obtainedAt: time(hash.obtainedAt),
       expiresAt: time(hash.expiresAt),
       refreshedAt: time(hash.refreshedAt),
-      version: Number(hash.version ?? 0),
-      driftMs: hash.tokenDriftMs === undefined ? null : Number(hash.tokenDriftMs),
+      version: Number(hash.version) || 0,
+      driftMs: Number(hash.tokenDriftMs) || null,
     },
-    refreshFailure: hash.failureAt === undefined ? null : readRefreshFailure(hash),
+    refreshFailure: time(hash.failureAt) === null ? null : readRefreshFailure(hash),
     refusedSince: time(hash.rejectedAt),
     parkedUntil: time(hash.parkedUntil),
     tokenServedAt: time(hash.tokenServedAt),
@@ -144,20 +131,20 @@ export function confirmationOf({ state, refusedSince, token }: Account): number 
 
 function readRefreshFailure(hash: Hash): Account['refreshFailure'] {
   return {
-    count: Number(hash.failures ?? 0),
+    count: Number(hash.failures) || 0,
     class: hash.failureClass ?? '',
     reason: hash.failureReason ?? '',
-    at: Number(hash.failureAt),
-    since: Number(hash.failingSince ?? hash.failureAt),
+    at: time(hash.failureAt) ?? Number.NaN,
+    since: time(hash.failingSince ?? hash.failureAt) ?? Number.NaN,
   }
 }
 
 function readUninstall(hash: Hash): Uninstall {
   return {
-    askedAt: Number(hash.uninstallAskedAt),
+    askedAt: time(hash.uninstallAskedAt) ?? Number.NaN,
     reason: hash.uninstallReason ?? '',
     by: hash.uninstallBy as UninstallBy,
-    attempts: Number(hash.uninstallAttempts ?? 0),
+    attempts: Number(hash.uninstallAttempts) || 0,
     failure: hash.uninstallFailureReason ?? null,
     failureAt: time(hash.uninstallFailureAt),
     at: time(hash.uninstalledAt),
@@ -166,6 +153,8 @@ function readUninstall(hash: Hash): Uninstall {
   }
 }
 
-function time(value: string | undefined): number | null {
-  return value === undefined || value === '' || value === '0' ? null : Number(value)
+/** Null for what is no moment, so that no list of accounts fails for one of them. */
+function time(text: string | undefined): number | null {
+  const at = Number(text)
+  return at > 0 && at <= LAST_MOMENT ? at : null
 }

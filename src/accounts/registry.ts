@@ -1,5 +1,4 @@
 import { readWatch } from '../limits/watch/read-watch.ts'
-import { unreadableFields } from '../redis/account-record.ts'
 import type { Store } from '../redis/connect.ts'
 import { ACCOUNT_STATES, type AccountState, hubIdsIn, type Keys } from '../redis/keys.ts'
 import { unlessOfOtherType } from '../redis/other-type.ts'
@@ -18,14 +17,16 @@ export class Registry {
 
   async get(hubId: number): Promise<Account | undefined> {
     const [hash, kept] = await Promise.all([
-      unlessOfOtherType(this.#store.hgetall(this.#keys.account(hubId).account), undefined),
+      unlessOfOtherType<Record<string, string>, Record<string, string>>(
+        this.#store.hgetall(this.#keys.account(hubId).account),
+        {},
+      ),
       readWatch(this.#store, this.#keys, hubId),
     ])
-    if (hash !== undefined && hash.state === undefined) return undefined
     const watch = kept === 'unreadable' ? kept : kept?.watch
-    if (hash !== undefined && unreadableFields(hash).length === 0) return readAccount(hubId, hash, watch)
-    const listedIn = await this.listedIn(hubId)
-    return listedIn === undefined ? undefined : readAccount(hubId, hash, watch, listedIn)
+    const known = ACCOUNT_STATES.find((state) => state === hash.state)
+    const state = known ?? (await this.listedIn(hubId))
+    return state === undefined ? undefined : readAccount(hubId, { ...hash, state }, watch)
   }
 
   /** The state in whose list the account is: its own record may be unreadable. */

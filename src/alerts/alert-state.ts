@@ -26,9 +26,14 @@ export function encodeState(state: SeriesState): string {
   return JSON.stringify([...list, ...others.slice(0, last + 1)])
 }
 
-/** @throws UnreadableState for what is none */
-export function decodeState(stored: string): SeriesState {
-  const [level, rule, since, transitions, sentAt, lastSent, pending, more, acknowledged, wasAtBoth] = listIn(stored)
+/**
+ * Undefined for none, and for what can't be read, which counts as none. Whoever was sent it gets its end once what receivers know is checked
+ * against what is open.
+ */
+export function decodeState(stored: string | null | undefined): SeriesState | undefined {
+  const list = storedState(stored ?? '')
+  if (list === undefined) return undefined
+  const [level, rule, since, transitions, sentAt, lastSent, pending, more, acknowledged, wasAtBoth] = list
   const state: SeriesState = { level, rule, since, transitions, sentAt, lastSent, pending }
   if (more === true) state.foreseen = more
   else if (more != null) state.cause = more
@@ -36,11 +41,6 @@ export function decodeState(stored: string): SeriesState {
   if (wasAtBoth === true) state.wasAtBoth = wasAtBoth
   return state
 }
-
-/** The stored text of an alert is not what Plimsoll wrote. */
-export class UnreadableState extends Error {}
-
-const LEVELS: readonly unknown[] = ['ok', 'warning', 'critical'] satisfies SeriesState['level'][]
 
 /** A list as `encodeState` makes it: without the last ones where there are none. */
 type StoredState = [
@@ -56,76 +56,12 @@ type StoredState = [
   wasAtBoth?: unknown,
 ]
 
-function listIn(stored: string): StoredState {
-  const list = parsed(stored)
-  if (!Array.isArray(list)) throw new UnreadableState('it is no list')
-  if (!isState(list)) throw new UnreadableState('it is no state of an alert')
-  return list
-}
+const LEVELS: readonly unknown[] = ['ok', 'warning', 'critical'] satisfies SeriesState['level'][]
 
-function isState(list: unknown[]): list is StoredState {
-  const [level, rule, since, transitions, sentAt, lastSent, pending, more, acknowledged] = list
-  return (
-    LEVELS.includes(level) &&
-    typeof rule === 'string' &&
-    [since, sentAt].every(isMoment) &&
-    Number.isSafeInteger(transitions) &&
-    (lastSent == null || isSentBefore(lastSent)) &&
-    (pending == null || isPending(pending)) &&
-    (more == null || more === true || typeof more === 'string') &&
-    (acknowledged == null || isAcknowledged(acknowledged))
-  )
-}
-
-/** Far beyond any number of the provider and any forecast: what is more would be no date, or no number in a list's order. */
-const isNumber = (value: unknown) => Number.isFinite(value) && Math.abs(value as number) <= Number.MAX_SAFE_INTEGER
-const isDays = (value: unknown) => Number.isFinite(value) && Math.abs(value as number) <= 1e7
-const isId = (value: unknown) => typeof value === 'string' || Number.isSafeInteger(value)
-
-function isSentBefore(value: unknown): boolean {
-  const { level, usage, limit, daysLeft, at, records, unnamed } = value as Partial<Record<string, unknown>>
-  return (
-    (level === 'warning' || level === 'critical') &&
-    isNumber(usage) &&
-    isMoment(at) &&
-    [limit, unnamed].every((one) => one == null || isNumber(one)) &&
-    (daysLeft == null || isDays(daysLeft)) &&
-    (records == null || (Array.isArray(records) && records.every(isNamed)))
-  )
-}
-
-function isNamed(value: unknown): boolean {
-  return isId(value) || (Array.isArray(value) && isId(value[0]) && typeof value[1] === 'string')
-}
-
-function isPending(value: unknown): boolean {
-  const { warning, critical } = value as Partial<Record<string, unknown>>
-  return Number.isSafeInteger(warning) && Number.isSafeInteger(critical)
-}
-
-function isAcknowledged(value: unknown): boolean {
-  if (!Array.isArray(value)) return false
-  const [at, until, by, comment, ...numbers] = value
-  return (
-    [at, until].every(isMoment) &&
-    typeof by === 'string' &&
-    (comment == null || typeof comment === 'string') &&
-    numbers.every((one) => one === null || isNumber(one))
-  )
-}
-
-function parsed(stored: string): unknown {
+function storedState(stored: string): StoredState | undefined {
   try {
-    return JSON.parse(stored)
-  } catch {
-    throw new UnreadableState('it is no JSON')
-  }
-}
-
-/** For lists of many: undefined for what can't be read, which the account's own next poll finds. */
-export function readableState(stored: string): SeriesState | undefined {
-  try {
-    return decodeState(stored)
+    const list: unknown = JSON.parse(stored)
+    return Array.isArray(list) && LEVELS.includes(list[0]) && isMoment(list[2]) ? (list as StoredState) : undefined
   } catch {
     return undefined
   }

@@ -10,7 +10,7 @@ import { NO_ACCOUNT } from '../redis/steps.ts'
 import { defined } from '../runtime/defined.ts'
 import { isoOf } from '../text/format-time.ts'
 import type { Alert } from './alert.ts'
-import { readableState, type SeriesState, transitionOf } from './alert-state.ts'
+import { decodeState, type SeriesState, transitionOf } from './alert-state.ts'
 import { alertTitle } from './alert-title.ts'
 import { daysLeftOf, thresholdOf } from './evaluation/decide.ts'
 import { sentBucket } from './evaluation/judge-bucket.ts'
@@ -61,7 +61,7 @@ export function openAlertMessages(settings: OpenAlertSettings, account: AlertedA
   const url = hubId === NO_ACCOUNT ? settings.page : settings.pageOf(hubId)
   const numbers = seriesById(readings)
   return Object.entries(states).flatMap(([field, stored]) => {
-    const state = readableState(stored)
+    const state = decodeState(stored)
     if (state === undefined || state.level === 'ok') return []
     const sent = { level: state.level, reason: 'repeat' as const, at: state.sentAt, url }
     const alert = transitionOf(owner, field, state, sent)

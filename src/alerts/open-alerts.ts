@@ -8,7 +8,7 @@ import { NO_ACCOUNT } from '../redis/steps.ts'
 import { defined } from '../runtime/defined.ts'
 import { isoOf } from '../text/format-time.ts'
 import { type AlertKind, type AlertLevel, byConsequence, type Ranked } from './alert.ts'
-import { type Acknowledged, alertId, kindOf, readableState, type SeriesState, transitionOf } from './alert-state.ts'
+import { type Acknowledged, alertId, decodeState, kindOf, type SeriesState, transitionOf } from './alert-state.ts'
 import { sentBucket } from './evaluation/judge-bucket.ts'
 import type { Silenceable } from './silence.ts'
 
@@ -149,7 +149,7 @@ export async function openStatesOf(store: Store, keys: Keys, hubId: number): Pro
     storedStates(store, keys, hubId),
   ])
   return Object.entries(states).flatMap(([field, stored]) => {
-    const { level = 'ok' as const, ...rest } = readableState(stored) ?? {}
+    const { level = 'ok' as const, ...rest } = decodeState(stored) ?? {}
     if (level === 'ok' || !('since' in rest)) return []
     return {
       hubId,

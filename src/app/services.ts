@@ -1,5 +1,5 @@
 import type { Config } from '../../config/schema/schema.ts'
-import { repairAccount } from '../../jobs/repair-account.ts'
+import { putAside } from '../../jobs/put-aside.ts'
 import { addresseeFor } from '../accounts/contact.ts'
 import { DueSets } from '../accounts/due-sets.ts'
 import { withTags } from '../accounts/match-account.ts'
@@ -64,7 +64,7 @@ export function buildServices(resources: Resources, config: Config) {
     ...stores,
     ...announce,
     config,
-    repair: (hubId: number) => repairAccount({ ...resources, ...stores, ...announce }, hubId),
+    repair: (hubId: number) => putAside({ ...resources, ...stores, ...announce }, hubId),
     polls,
     polling,
     pauseCalls: (hubId: number, until: number) => polls.pauseCalls(hubId, clock.now(), until),

@@ -1,41 +1,30 @@
-import { isMailbox } from '../runtime/mailbox.ts'
-import { LAST_MOMENT } from '../runtime/moment.ts'
 import { ACCOUNT_STATES } from './keys.ts'
 
-/** Fields of an account's record are not what Plimsoll wrote. The message names them. */
+/** Fields of an account's record are not what Plimsoll wrote. */
 export class UnreadableRecord extends Error {}
 
-type Form = (text: string) => boolean
-
-/** No number of a record is larger than a moment. */
-const NUMBER: Form = (text) => /^-?\d{1,16}(\.\d+)?$/.test(text) && Math.abs(Number(text)) <= LAST_MOMENT
-const moments = ['connectedAt', 'firstConnectedAt', 'obtainedAt', 'expiresAt', 'refreshedAt', 'retryAt'] as const
-const ofRefreshes = ['failures', 'failureAt', 'failingSince', 'rejectedAt', 'parkedUntil', 'interruptedAt'] as const
-const ofUninstalls = [
-  'uninstallAskedAt',
+/** Numbers that work on an account computes with; all others are only shown. */
+const NUMBERS = [
+  'obtainedAt',
+  'expiresAt',
+  'refreshedAt',
+  'retryAt',
+  'failures',
+  'rejectedAt',
+  'interruptedAt',
+  'parkedUntil',
   'uninstallAttempts',
-  'uninstallFailureAt',
-  'uninstalledAt',
   'purgeAt',
-] as const
-const others = ['tokenOf', 'tokenDriftMs', 'tokenServedAt'] as const
-const numbers = [...moments, ...ofRefreshes, ...ofUninstalls, ...others]
+]
 
-/** Fields of an account's record that are no text. */
-const FORMS: Readonly<Record<string, Form>> = {
-  ...Object.fromEntries(numbers.map((name) => [name, NUMBER])),
-  version: (text) => /^\d{1,16}$/.test(text) && NUMBER(text),
-  state: (text) => (ACCOUNT_STATES as readonly string[]).includes(text),
-  refreshing: (text) => /^\S+ \d{1,15} \d{1,15}$/.test(text),
-  contact: isMailbox,
-}
-
-/** Names of the fields that are not what they should be. */
-export function unreadableFields(record: Readonly<Record<string, string | undefined>>): string[] {
-  const found: string[] = []
-  for (const name in record) {
-    const text = record[name]
-    if (text !== undefined && FORMS[name]?.(text) === false) found.push(name)
-  }
-  return found
+/** True for a record by which an account can be worked on; each such one passes `READABLE` in `token-store.ts`, too. */
+export function isReadableRecord(record: Readonly<Record<string, string>>): boolean {
+  const { state = '', version = '', obtainedAt, expiresAt } = record
+  return (
+    (ACCOUNT_STATES as readonly string[]).includes(state) &&
+    /^\d{1,16}$/.test(version) &&
+    obtainedAt !== undefined &&
+    expiresAt !== undefined &&
+    NUMBERS.every((name) => /^(\d{1,16}(\.\d+)?)?$/.test(record[name] ?? ''))
+  )
 }

@@ -59,7 +59,7 @@ const STEPS = {
   commitPolls: ofMany<(string | Error)[]>(),
   storeForecasts: on<'stored' | 'gone'>(1),
   replaceHistory: on<'replaced' | 'lost'>(1),
-  repairAccount: on<number>(1),
+  putAside: on<'put aside'>(1),
   noteTokenServed: on<'noted' | 'stale'>(1),
   replaceAdminToken: on<'replaced' | 'stale'>(1),
   sendDigest: on<'sent' | 'lost'>(1),

@@ -1,4 +1,4 @@
-import { UnreadableRecord, unreadableFields } from '../redis/account-record.ts'
+import { UnreadableRecord } from '../redis/account-record.ts'
 import { type AccountSteps, accountSteps } from '../redis/account-steps.ts'
 import { refusesWrites } from '../redis/away.ts'
 import type { Store } from '../redis/connect.ts'
@@ -113,18 +113,9 @@ export class TokenStore implements LeaseStore {
     const answer = await this.#steps.beginRefresh(this.#keys.own(hubId), `${owner} ${now}`)
     if (Buffer.isBuffer(answer)) return { is: answer.toString() === 'held' ? 'held' : 'gone' }
     const text = answer[0].toString()
-    if (!READABLE.test(text)) await this.#refuseUnreadable(hubId, owner, now, unreadableIn(text))
+    // Before its token is redeemed: other stored values could not show the outcome.
+    if (!READABLE.test(text)) throw new UnreadableRecord(`account ${hubId}: its record can't be read`)
     return { is: 'begun', context: readContext(text, answer[1], answer.slice(2)) }
-  }
-
-  /**
-   * Refuses an unreadable account before its token is redeemed: other stored values could not show the outcome. The lease is
-   * given back for when the record is fixed.
-   */
-  async #refuseUnreadable(hubId: number, owner: string, now: number, unreadable: readonly string[]): Promise<void> {
-    if (unreadable.length === 0) return
-    await this.leave(hubId, owner, now)
-    throw new UnreadableRecord(`account ${hubId}: its record has unreadable ${unreadable.join(', ')}`)
   }
 
   /** Gives the lease back where nothing is to be done, and puts the account where its plan says. */
@@ -243,19 +234,8 @@ export class TokenStore implements LeaseStore {
   }
 }
 
-/**
- * Nearly all lines of the step `beginRefresh` are plainly what they should be: checking field by field took ten times as long.
- */
-const READABLE = /^\d+\n(?:active|failing|parked|reauthorize)\n1?\d{1,15}(?:\n\d{0,15}){7}\n/
-
-/** Fields among the lines of the step `beginRefresh` that are not what they should be. A version there always is. */
-function unreadableIn(lines: string): string[] {
-  const [, state, version, obtainedAt, expiresAt, failures, rejectedAt, refreshedAt, retryAt, interruptedAt] =
-    lines.split('\n')
-  const others = { state, obtainedAt, expiresAt, failures, rejectedAt, refreshedAt, retryAt, interruptedAt }
-  const there = Object.entries(others).filter(([, text]) => text !== '')
-  return unreadableFields({ version: version ?? '', ...Object.fromEntries(there) })
-}
+/** Lines of the step `beginRefresh` as they should be: lease, state, version, then moments and counts. */
+const READABLE = /^\d+\n(?:active|failing|parked|reauthorize)\n\d{1,16}(?:\n(?:\d{1,16}(?:\.\d+)?)?){7}\n/
 
 /** From the lines that the step `beginRefresh` returns. The domain is the last: it is the only one that others chose. */
 function readContext(lines: string, refreshToken: Buffer, previousTokens: readonly Buffer[]): RefreshContext {

@@ -2,9 +2,9 @@ import type { AlertKind } from '../alerts/alert.ts'
 import {
   alertId,
   currentAcknowledgement,
+  decodeState,
   kindOf,
   POLL_FIELD,
-  readableState,
   type SeriesState,
   TOKEN_FIELD,
 } from '../alerts/alert-state.ts'
@@ -129,7 +129,7 @@ function asCounted(
 
 function storedState({ states }: AccountFacts, field: string): SeriesState | undefined {
   const stored = states[field]
-  return stored === undefined ? undefined : readableState(stored)
+  return decodeState(stored)
 }
 
 export function placeOf(rules: readonly Rule[], rule: Rule): RulePlaceShape {

@@ -1,7 +1,7 @@
 import { beforeAll, expect, test } from 'vitest'
 import { loadConfig } from '../../config/schema/load.ts'
 import { acknowledgeState } from '../../src/alerts/acknowledge.ts'
-import { decodeState, encodeState, openedState } from '../../src/alerts/alert-state.ts'
+import { encodeState, openedState } from '../../src/alerts/alert-state.ts'
 import type { AlertsDeps } from '../../src/alerts/deps.ts'
 import { sendAlerts } from '../../src/alerts/sending/send-alerts.ts'
 import { SilenceStore } from '../../src/alerts/silence-store.ts'
@@ -16,6 +16,7 @@ import { plimsoll, plimsollHere } from '../support/command.ts'
 import { HandClock } from '../support/hand-clock.ts'
 import { logLines } from '../support/log-lines.ts'
 import { pollAndTell } from '../support/polled-account.ts'
+import { stateIn } from '../support/state-in.ts'
 import { commandsOfFile } from './commands-of-file.ts'
 
 const MINUTE = 60_000
@@ -217,7 +218,7 @@ test('a silence and an acknowledgement are named with who, until when and why, a
   await poll(SILENT, NOW - 10 * MINUTE, 900)
   const field = 'overall'
   const stored = (await store.hget(keys.account(SILENT).alerts, field)) ?? ''
-  const known = acknowledgeState(decodeState(stored), {
+  const known = acknowledgeState(stateIn(stored), {
     by: 'bob',
     at: NOW - 5 * MINUTE,
     until: NOW + 24 * 60 * MINUTE,

@@ -1,9 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import { alertId, decodeState, encodeState } from '../../src/alerts/alert-state.ts'
+import { alertId, encodeState } from '../../src/alerts/alert-state.ts'
 import { NO_ACCOUNT } from '../../src/redis/steps.ts'
 import { createVault } from '../../src/tokens/vault.ts'
 import { vaultKey } from '../support/accounts.ts'
 import { redisOfFile } from '../support/of-file.ts'
+import { stateIn } from '../support/state-in.ts'
 import { BEARER, FORM, JSON_BODY, openServer, openState, readings } from './open-server.ts'
 
 const redis = redisOfFile()
@@ -17,7 +18,7 @@ async function withAlert(level: 'warning' | 'critical' = 'warning') {
   await server.poll(1, readings(since, 850), { overall: openState(level, 'the rule', since) })
   const { alerts } = server.keys.account(1)
   const id = alertId(1, 'overall', since)
-  const state = async () => decodeState((await server.steps.hget(alerts, 'overall')) ?? '')
+  const state = async () => stateIn((await server.steps.hget(alerts, 'overall')) ?? '')
   return {
     ...server,
     id,
@@ -263,7 +264,7 @@ describe('a link to acknowledge', () => {
     expect((await server.ask('GET', link)).text).toContain('All accounts')
     expect((await server.ask('POST', link, FORM, 'by=Ann')).status).toBe(200)
     const stored = await server.steps.hget(server.keys.account(NO_ACCOUNT).alerts, 'coverage')
-    expect(decodeState(stored ?? '').acknowledged).toMatchObject({ by: 'Ann, by link' })
+    expect(stateIn(stored ?? '').acknowledged).toMatchObject({ by: 'Ann, by link' })
   })
 
   test('says what a stranger called an account, and does no harm with it', async () => {

@@ -96,9 +96,6 @@ test('whatever is spoiled of one account: no page, route or list fails, and the 
 })
 
 test.each([
-  ['account: a string', '/api/v1/accounts', '"unreadable":["record"]'],
-  ['account state: garbage bytes', '/accounts', 'unreadable'],
-  ['account expiresAt: JSON of another shape', '/api/v1/accounts', '"unreadable":["expiresAt"]'],
   ['watch: garbage bytes', '/accounts', 'unreadable'],
   ['watch: half of it', `/api/v1/accounts/${SPOILED}`, '"unreadable":["readings"]'],
 ])('%s: %s says so', async (name, path, says) => {
@@ -120,26 +117,6 @@ test('whatever is spoiled of one account: its token is served, or the answer say
       troubles.push(`${name}: others: ${other.status}, ${form.status}`)
   }
   expect(troubles).toEqual([])
-})
-
-const [AT, LATER] = [1_790_000_000_000, 1_790_000_100_000]
-const saidThen = { level: 'critical', usage: 9_787, at: AT, limit: 10_000 }
-
-test.each([
-  ['moments that are none', [1e300, 1, 1e300, { ...saidThen, at: 1e300 }, null]],
-  ['a moment of its last message that is none', [AT, 1, AT, { ...saidThen, at: 1e300 }, null]],
-  ['an acknowledgement until no moment', [AT, 1, AT, saidThen, null, null, [1e300, 1e300, 'x']]],
-  ['an acknowledgement by a number', [AT, 1, AT, saidThen, null, null, [AT, LATER, 5, 7]]],
-])('an alert with %s takes no page or command down', async (_, rest) => {
-  await restore()
-  const state = JSON.stringify(['critical', 'customProperties.overall', ...rest])
-  await redis.store.hset(open.keys.account(SPOILED).alerts, 'customProperties.overall', state)
-  for (const path of paths) expect([path, (await open.get(path)).status]).toEqual([path, 200])
-  for (const command of ['status', 'alerts list', `accounts show ${SPOILED}`]) {
-    const config = join(folder, 'plimsoll.yaml')
-    const { code, err } = await plimsollHere([...command.split(' '), '--config', config], folder, { clock: open.clock })
-    expect([command, code, err]).toEqual([command, 0, ''])
-  }
 })
 
 test('what nobody here wrote, beside what was: no page, route, list or command fails, and all accounts are on them', async () => {

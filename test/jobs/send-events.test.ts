@@ -2,19 +2,13 @@ import { expect, test } from 'vitest'
 import { sendEvents } from '../../jobs/send-events.ts'
 import { acknowledgeState, storeAcknowledgement, withdrawAcknowledgement } from '../../src/alerts/acknowledge.ts'
 import { alertOf } from '../../src/alerts/alert.ts'
-import {
-  alertId,
-  decodeState,
-  encodeState,
-  openedState,
-  TOKEN_FIELD,
-  transitionOf,
-} from '../../src/alerts/alert-state.ts'
+import { alertId, encodeState, openedState, TOKEN_FIELD, transitionOf } from '../../src/alerts/alert-state.ts'
 import { type AttemptRecord, BEHIND_MS, CLAIM_MS } from '../../src/delivery/deliveries.ts'
 import { accountSteps } from '../../src/redis/account-steps.ts'
 import { NO_ACCOUNT, NO_ALERT_WRITES, stepJson } from '../../src/redis/steps.ts'
 import { aRelay, INTERVAL, WAIT } from '../alerts/a-relay.ts'
 import { HandClock } from '../support/hand-clock.ts'
+import { stateIn } from '../support/state-in.ts'
 import { HUB, worldOfFile } from '../support/world.ts'
 
 const inWorld = worldOfFile()
@@ -186,7 +180,7 @@ async function withAlert(one: Awaited<ReturnType<typeof world>>) {
   const sent = { level: 'critical' as const, reason: 'entered' as const, at: now, url: URL }
   const alert = transitionOf(account, TOKEN_FIELD, state, sent)
   await one.store.hset(alerts, TOKEN_FIELD, encodeState(state))
-  state = decodeState((await one.store.hget(alerts, TOKEN_FIELD)) ?? '')
+  state = stateIn((await one.store.hget(alerts, TOKEN_FIELD)) ?? '')
   await one.relay.commit({ alert })
   await one.relay.look(now)
   const deps = { ...one.relay.deps, acknowledgeForMs: 86_400_000 }

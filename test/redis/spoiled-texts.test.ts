@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { pollLimits } from '../../jobs/poll-limits.ts'
 import { connectWithCode } from '../../src/accounts/connect-account.ts'
-import { beginUninstall } from '../../src/accounts/uninstall.ts'
 import { alertOf } from '../../src/alerts/alert.ts'
 import { alertId, encodeState, openedState, TOKEN_FIELD } from '../../src/alerts/alert-state.ts'
 import { Secret } from '../../src/runtime/secret.ts'
@@ -80,18 +79,6 @@ describe('an alert of which one byte is no UTF-8', () => {
     expect(calls() - before).toBeLessThan(16)
     expect(await path.store.hgetall(path.keys.account(HUB).alerts)).toEqual({})
   })
-})
-
-test('a name of an alert that is no UTF-8 ends an uninstall with an error until it is put aside', async () => {
-  const w = await openWorld(redis)
-  await w.account()
-  const { alerts } = w.keys.account(HUB)
-  await w.store.hset(alerts, Buffer.from('\xffverall', 'latin1'), encodeState(openState('critical', 'full', 1)))
-  const uninstall = () => beginUninstall(w.services, HUB, { by: 'cli', reason: 'asked' })
-  await expect(uninstall()).rejects.toThrow('the uninstall of account 123 could not be written')
-  // As the walk through all accounts does it once a day.
-  await w.services.repair(HUB)
-  expect(await uninstall()).toBe('begun')
 })
 
 test('what a receiver knows of one alert, with a byte that is no UTF-8, keeps no other alert back', async () => {

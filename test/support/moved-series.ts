@@ -1,10 +1,10 @@
-import { decodeState } from '../../src/alerts/alert-state.ts'
 import { readReadings } from '../../src/limits/history/stored-readings.ts'
 import { seriesId } from '../../src/limits/series.ts'
 import type { Store } from '../../src/redis/connect.ts'
 import type { Keys } from '../../src/redis/keys.ts'
 import type { Roll } from './dice.ts'
 import { send } from './fleet.ts'
+import { stateIn } from './state-in.ts'
 
 export const LEVELS = ['ok', 'warning', 'critical'] as const
 export type Level = (typeof LEVELS)[number]
@@ -109,7 +109,7 @@ export class MovedSeries {
         return levels.every((level, n) => {
           const field = seriesId({ metric: 'customProperties.objectType', objectTypeId: typeOf(n) })
           const stored = states[field]
-          return (stored === undefined ? 'ok' : (decodeState(stored).level ?? 'ok')) === level
+          return (stored === undefined ? 'ok' : (stateIn(stored).level ?? 'ok')) === level
         })
       }),
     )

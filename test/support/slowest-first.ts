@@ -6,7 +6,7 @@ const SLOW = [
   'http/unreadable-account',
   'views/one-value',
   'alerts/sending/model',
-  'jobs/repair-account',
+  'jobs/put-aside',
   'faults/pains-of-the-fleet',
   'e2e/messages',
   'e2e/main-job',

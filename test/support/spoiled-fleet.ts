@@ -1,5 +1,6 @@
 import { pollLimits } from '../../jobs/poll-limits.ts'
 import { refreshTokens } from '../../jobs/refresh-tokens.ts'
+import { tendHistory } from '../../jobs/tend-history.ts'
 import { recheckWaiting } from '../../src/alerts/sending/read-news.ts'
 import { sendAlerts } from '../../src/alerts/sending/send-alerts.ts'
 import type { Silence } from '../../src/alerts/silence.ts'
@@ -35,11 +36,12 @@ export async function spoiledFleet(redis: TestRedis, keys: Keys) {
     },
   })
   const { services, store, clock, logged, close } = w
-  const { due, repair, registry } = services
-  /** As a daemon does it: what is due is claimed, refreshed, polled; then too few fresh readings would be told. */
+  const { due, registry } = services
+  /** As a daemon does it: what is due is claimed, refreshed, polled, and tended; then too few fresh readings would be told. */
   const round = async () => {
     for (const chunk of (await w.sweep('refresh-tokens')).chunks) await refreshTokens(services, chunk, never)
     for (const chunk of (await w.sweep('poll-limits')).chunks) await pollLimits(services, chunk, never)
+    await tendHistory(services, never)
     await due.nearestExpiry(clock.now())
     await due.countOverdue(clock.now())
   }
@@ -74,5 +76,5 @@ export async function spoiledFleet(redis: TestRedis, keys: Keys) {
     await recheckWaiting(told, clock.now())
     await sendAlerts({ ...told, silences: { active: async () => [...silences] } }, clock.now())
   }
-  return { store, clock, logged, round, repair, registry, due, close }
+  return { store, clock, logged, round, registry, due, close }
 }

@@ -24,8 +24,7 @@ export function boundariesOf(
   for (const series of all) {
     const rule = ruleFor(settings.rules, account, series)
     if (rule === undefined || rule.off === true) continue
-    const stored = account.states[series.id]
-    const current = stored === undefined ? 'ok' : decodeState(stored).level
+    const { level: current = 'ok' } = decodeState(account.states[series.id]) ?? {}
     const found = (['warning', 'critical'] as const).flatMap((level) => {
       const inForce = isInForce(level, current)
       const how = { inForce, isByForecast: false, ownMargin: rule.recoverBelow, percentMargin: settings.recoverBelow }

@@ -67,7 +67,7 @@ function decideOne(poll: Poll, series: Series, previous: Series | undefined): vo
   // A series that this poll did not read is no news: not a poll that agrees, not a reason to repeat.
   if (readAt(series, account.after) !== now) return
   const stored = account.states[series.id]
-  const before = stored === undefined ? undefined : decodeState(stored)
+  const before = decodeState(stored)
   const rule = ruleFor(settings.rules, account, series)
   noteChangedLimit(poll, series, { series: previous, level: before?.level ?? 'ok', at: readBefore(series, account) })
   const outlook = outlookOf(series, account.forecasts, now)
@@ -123,9 +123,10 @@ function withNames(state: SeriesState, series: Series, { after, samples }: Polle
 function closeVanished(poll: Poll, id: string, stored: string, previous: Series | undefined): void {
   const { settings, account, now, writes } = poll
   const before = decodeState(stored)
-  const series = previous ?? sentSeries(id, before)
   writes.changes.push([id, stored, ''])
-  if (before.level === 'ok' || series === undefined) return
+  if (before === undefined || before.level === 'ok') return
+  const series = previous ?? sentSeries(id, before)
+  if (series === undefined) return
   const rule = ruleFor(settings.rules, account, series)
   const event = { reason: 'recovered' as const, level: before.level }
   const decided = { state: notifiedState(before, now), event, because: { is: 'gone' as const } }

@@ -84,7 +84,9 @@ function isQuiet(
   polledAt: number,
   now: number,
 ): boolean {
-  const { pending, acknowledged, sentAt } = decodeState(stored)
+  const state = decodeState(stored)
+  if (state === undefined) return false
+  const { pending, acknowledged, sentAt } = state
   if (pending !== null || acknowledged !== undefined || now - sentAt >= repeatEveryMs) return false
   // A series that got worse too soon after the last message is sent by the first poll after that time, though nothing
   // moved.

@@ -42,7 +42,7 @@ export interface AlertContent {
 
 /** The state as it was read; undefined where nothing is open. */
 export function openState({ stored }: Pick<NotifiedSubject, 'stored'>): SeriesState | undefined {
-  return stored === '' ? undefined : decodeState(stored)
+  return decodeState(stored)
 }
 
 /** Opens the alert; one that is open is sent again, at the level that holds now. */
@@ -124,7 +124,7 @@ export function closeAlerts(
   for (const [field, stored] of Object.entries(states)) {
     writes.changes.push([field, stored, ''])
     const before = decodeState(stored)
-    if (before.level === 'ok') continue
+    if (before === undefined || before.level === 'ok') continue
     const series = parseSeriesId(field)
     const transition = { level: before.level, reason: 'uninstalled' as const, at: now, url: pageOf(account.hubId) }
     const alert: Alert = {

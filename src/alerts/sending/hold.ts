@@ -91,8 +91,8 @@ export async function readCircumstances(
     store.hmget(keys.account(NO_ACCOUNT).alerts, ...TROUBLES),
   ])
   const fleet = TROUBLES.filter((_, n) => {
-    const stored = states[n]
-    return stored != null && decodeState(stored).level !== 'ok'
+    const { level = 'ok' } = decodeState(states[n]) ?? {}
+    return level !== 'ok'
   })
   return { silences: active, routes, fleet, contacts: group?.contacts }
 }

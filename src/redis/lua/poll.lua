@@ -103,33 +103,3 @@ if redis.call('GET', watchKey()) ~= ARGV[1] or redis.call('LLEN', historyKey()) 
 redis.call('DEL', historyKey())
 redis.call('RPUSH', historyKey(), ARGV[3])
 return 'replaced'
-
---!step repairAccount
---!include account-step
--- Puts unreadable values of an account aside under names of their own, for a while, and the account goes on without
--- them: its record as after an import, its polls as after one that failed.
--- ARGV: hubId, now, what was found (JSON): aside: names of keys, keptMs; alerts: fields of alerts to take away; fields of the
---   record ('' takes one away); state: it is in ('' = as it is); refreshNow; failing: a poll failed; writes: of alerts;
---   its watch as it was read ('' = none, or put aside), and from now on ('' = as it is).
-local hubId, now, found = ARGV[1], tonumber(ARGV[2]), cjson.decode(ARGV[3])
-
-for _, key in ipairs(found.aside) do
-  if redis.call('EXISTS', key) == 1 then
-    redis.call('RENAME', key, key .. ':unreadable')
-    redis.call('PEXPIRE', key .. ':unreadable', found.keptMs)
-  end
-end
-if #found.alerts > 0 then redis.call('HDEL', alertsKey(), unpack(found.alerts)) end
-setFields(found.fields)
-renewAccess('')
-if found.state ~= '' then setState(hubId, found.state) end
-if found.refreshNow then redis.call('ZADD', dueKey('refresh'), 'XX', now, hubId) end
--- A poll that was committed meanwhile knows better. What the last one saw, and the alerts that it knew, count no more.
-if ARGV[5] ~= '' and (redis.call('GET', watchKey()) or '') == ARGV[4] then redis.call('SET', watchKey(), ARGV[5]) end
-markWatch('s')
-if found.failing then
-  redis.call('ZADD', pollFailingKey(), now, hubId)
-  redis.call('ZADD', dueKey('poll'), 'XX', now, hubId)
-end
-if alertsAreAsRead(found.writes.changes) then writeAlerts(hubId, found.writes) end
-return redis.call('EXISTS', ACCOUNT)

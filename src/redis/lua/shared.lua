@@ -34,6 +34,38 @@ redis.call('SET', STATE, after)
 writeAlerts(0, writes)
 return nil
 
+--!step putAside
+--!include account-step
+-- Moves keys of an account that can't be read aside, for a while, and the account goes on without them: where its record is gone, as
+-- one that was just imported, or whose uninstall begins.
+-- ARGV: hubId, now, the state that it is listed in, how long they are kept, alert writes (JSON), then the keys.
+-- Returns 'put aside'.
+local hubId, now, state, keptMs, writes = ARGV[1], ARGV[2], ARGV[3], ARGV[4], cjson.decode(ARGV[5])
+
+for n = 6, #ARGV do
+  if redis.call('EXISTS', ARGV[n]) == 1 then
+    redis.call('RENAME', ARGV[n], ARGV[n] .. ':unreadable')
+    redis.call('PEXPIRE', ARGV[n] .. ':unreadable', keptMs)
+  end
+end
+if redis.call('EXISTS', ACCOUNT) == 0 then
+  redis.call('HSET', ACCOUNT, 'state', state, 'connectedAt', now, 'firstConnectedAt', now, 'obtainedAt', 0, 'expiresAt', 0,
+    'metadataDue', 1)
+  setVersion(nextIntent())
+  if state == 'failing' or state == 'parked' then setState(hubId, 'active') end
+  if isLive(state) then redis.call('ZADD', dueKey('refresh'), 'XX', now, hubId)
+  else
+    setState(hubId, 'uninstalling')
+    redis.call('HSET', ACCOUNT, 'uninstallAskedAt', now, 'uninstallReason', 'its record could not be read', 'uninstallBy', 'evidence')
+    redis.call('ZADD', dueKey('uninstall'), now, hubId)
+  end
+end
+-- The next poll begins anew, and ends the alert about this.
+markWatch('s')
+redis.call('ZADD', dueKey('poll'), 'XX', now, hubId)
+if alertsAreAsRead(writes.changes) then writeAlerts(hubId, writes) end
+return 'put aside'
+
 --!step replaceAdminToken
 -- Writes over an admin token's record, if it is still the one that was read: one that was removed must not come back.
 -- KEYS: hash of the admin tokens. ARGV: name, record as read, record from now on.

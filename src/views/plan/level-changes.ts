@@ -1,5 +1,5 @@
 import type { AccountName } from '../../accounts/match-account.ts'
-import { readableState } from '../../alerts/alert-state.ts'
+import { decodeState } from '../../alerts/alert-state.ts'
 import type { ForecastSeries } from '../../alerts/evaluation/conditions.ts'
 import { type Evaluation, evaluate } from '../../alerts/evaluation/evaluate.ts'
 import { type Level, levelOf, type Rule, ruleFor } from '../../alerts/evaluation/rules.ts'
@@ -47,7 +47,7 @@ export function levelChanges(old: RuleSet, planned: RuleSet, account: StoredSeri
 function levelBy(rules: RuleSet, account: StoredSeries, series: ForecastSeries, now: number): LevelChange['after'] {
   const rule = ruleFor(rules.rules, account, series)
   const stored = account.states[series.id]
-  const before = stored === undefined ? undefined : readableState(stored)
+  const before = decodeState(stored)
   const evaluation = evaluate({ rule, before, series, now, settings: { ...rules, for: 1 } })
   const level = plannedLevel(evaluation)
   if (rule === undefined || level === 'off') return { level, rule: null, threshold: null }

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { acknowledgeState } from '../../../src/alerts/acknowledge.ts'
 import type { Alert, AlertLevel } from '../../../src/alerts/alert.ts'
-import { decodeState, encodeState } from '../../../src/alerts/alert-state.ts'
+import { encodeState } from '../../../src/alerts/alert-state.ts'
 import { statesAfter } from '../../../src/alerts/evaluation/boundaries.ts'
 import { type AlertSettings, decideAlerts } from '../../../src/alerts/evaluation/decide.ts'
 import type { Rule } from '../../../src/alerts/evaluation/rules.ts'
@@ -10,6 +10,7 @@ import { decodeEntry } from '../../../src/alerts/outbox.ts'
 import { changeBetween } from '../../../src/limits/history/change.ts'
 import { mergeReadings, type Readings } from '../../../src/limits/readings.ts'
 import { associations, fetched, properties } from '../../limits/reports.ts'
+import { stateIn } from '../../support/state-in.ts'
 
 const NOW = Date.parse('2026-11-21T10:00:00.000Z')
 const HOUR = 3_600_000
@@ -145,7 +146,7 @@ function live({ steps, needed }: typeof run extends fc.Arbitrary<infer T> ? T : 
       const until = now + one.days * DAY
       states = Object.fromEntries(
         Object.entries(states).map(([id, stored]) => {
-          const state = acknowledgeState(decodeState(stored), { by: 'ana', at: now, until })
+          const state = acknowledgeState(stateIn(stored), { by: 'ana', at: now, until })
           const { usage, percent } = state.acknowledged ?? {}
           if (state.acknowledged !== undefined) seen.set(id, { until, usage, percent })
           return [id, encodeState(state)]
@@ -203,7 +204,7 @@ function word({ series }: Alert): string {
 
 /** The levels in force, as they are stored. */
 function levelsOf(states: Record<string, string>) {
-  const levels = Object.entries(states).map(([id, stored]) => [id, decodeState(stored).level] as const)
+  const levels = Object.entries(states).map(([id, stored]) => [id, stateIn(stored).level] as const)
   return Object.fromEntries(levels.filter(([, level]) => level !== 'ok'))
 }
 

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import { decodeState } from '../../../src/alerts/alert-state.ts'
 import { statesAfter } from '../../../src/alerts/evaluation/boundaries.ts'
 import { type AlertSettings, decideAlerts } from '../../../src/alerts/evaluation/decide.ts'
 import { decodeEntry } from '../../../src/alerts/outbox.ts'
 import { mergeSamples, type RecordChoice } from '../../../src/limits/samples.ts'
 import { type AssociationsBody, associations, fetched, readings } from '../../limits/reports.ts'
+import { stateIn } from '../../support/state-in.ts'
 
 const NOW = Date.parse('2026-11-21T10:00:00.000Z')
 const DAY = 86_400_000
@@ -56,7 +56,7 @@ function story(reports: readonly AssociationsBody[], metric = 'associations.atLi
         reason: alert.reason,
         isNew: items.filter((item) => item.isNew === true).map(({ objectId }) => objectId),
         left,
-        said: states[`at/${PAIR}`] === undefined ? undefined : decodeState(states[`at/${PAIR}`] ?? '').lastSent,
+        said: states[`at/${PAIR}`] === undefined ? undefined : stateIn(states[`at/${PAIR}`] ?? '').lastSent,
       },
     ]
   })

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { acknowledgeState } from '../../../src/alerts/acknowledge.ts'
 import type { AlertLevel } from '../../../src/alerts/alert.ts'
-import { decodeState, encodeState } from '../../../src/alerts/alert-state.ts'
+import { encodeState } from '../../../src/alerts/alert-state.ts'
 import { deliveryAnnouncer } from '../../../src/alerts/kinds/delivery-alert.ts'
 import { fleetAnnouncer } from '../../../src/alerts/kinds/fleet-alert.ts'
 import {
@@ -12,6 +12,7 @@ import {
 } from '../../../src/alerts/kinds/notified-alert.ts'
 import { decodeEntry } from '../../../src/alerts/outbox.ts'
 import type { AlertWrites } from '../../../src/redis/steps.ts'
+import { stateIn } from '../../support/state-in.ts'
 
 const NOW = Date.parse('2026-11-21T10:00:00.000Z')
 const HOUR = 3_600_000
@@ -35,9 +36,9 @@ function anAlert(more: Partial<NotifiedSubject> = {}) {
     close: (now: number) => step(now, (subject) => closeAlert(subject, 'it works'))?.alert,
     step,
     acknowledge: (at: number, until: number) => {
-      stored = encodeState(acknowledgeState(decodeState(stored), { by: 'ana', at, until }))
+      stored = encodeState(acknowledgeState(stateIn(stored), { by: 'ana', at, until }))
     },
-    state: () => (stored === '' ? undefined : decodeState(stored)),
+    state: () => (stored === '' ? undefined : stateIn(stored)),
   }
 }
 

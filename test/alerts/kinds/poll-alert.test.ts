@@ -1,11 +1,12 @@
 import { describe, expect, test } from 'vitest'
 import { acknowledgeState } from '../../../src/alerts/acknowledge.ts'
-import { decodeState, encodeState } from '../../../src/alerts/alert-state.ts'
+import { encodeState } from '../../../src/alerts/alert-state.ts'
 import { type AttemptedAccount, grantAnnouncer, pollAnnouncer } from '../../../src/alerts/kinds/poll-alert.ts'
 import { decodeEntry } from '../../../src/alerts/outbox.ts'
 import type { PollOutcome } from '../../../src/limits/polling/poll-outcome.ts'
 import type { ProviderFailure } from '../../../src/provider/failure.ts'
 import type { AlertWrites } from '../../../src/redis/steps.ts'
+import { stateIn } from '../../support/state-in.ts'
 
 const NOW = Date.parse('2026-11-21T10:00:00.000Z')
 const DAY = 86_400_000
@@ -261,13 +262,13 @@ describe('polls that fail for long', () => {
 
   test('are not told again once somebody knows, but another cause is, and is then known to nobody', () => {
     const known = (stored: string) =>
-      encodeState(acknowledgeState(decodeState(stored), { by: 'ana', at: NOW, until: NOW + 7 * DAY }))
+      encodeState(acknowledgeState(stateIn(stored), { by: 'ana', at: NOW, until: NOW + 7 * DAY }))
     const pollAlert = known(storedBy(announce(polled(FAILED, { failed: 7 }))))
     expect(announce(polled(FAILED, { failed: 90, pollAlert, now: NOW + 6 * DAY }))).toEqual(NOTHING)
     expect(alertOf(announce(polled(FAILED, { failed: 90, pollAlert, now: NOW + 7 * DAY }))).reason).toBe('repeat')
     const blocked = announce(polled(REFUSED, { failed: 8, pollAlert, now: NOW + DAY }))
     expect(alertOf(blocked)).toMatchObject({ reason: 'worse', cause: 'scopes' })
-    expect(decodeState(storedBy(blocked))).not.toHaveProperty('acknowledged')
+    expect(stateIn(storedBy(blocked))).not.toHaveProperty('acknowledged')
   })
 
   test('are not told of one account while the alert of the fleet speaks, but closed all the same', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { acknowledgeState } from '../../../src/alerts/acknowledge.ts'
-import { decodeState, encodeState } from '../../../src/alerts/alert-state.ts'
+import { encodeState } from '../../../src/alerts/alert-state.ts'
 import { endpointAnnouncer, fleetAnnouncer } from '../../../src/alerts/kinds/fleet-alert.ts'
 import type { ProviderResult } from '../../../src/provider/failure.ts'
 import { endpointText } from '../../../src/redis/steps.ts'
@@ -13,6 +13,7 @@ import { eventually } from '../../support/fleet.ts'
 import { HandClock } from '../../support/hand-clock.ts'
 import { logLines } from '../../support/log-lines.ts'
 import { redisOfFile } from '../../support/of-file.ts'
+import { stateIn } from '../../support/state-in.ts'
 
 const redis = redisOfFile()
 const SECOND = 1_000
@@ -154,7 +155,7 @@ describe('the alert about the fleet', () => {
   test('that somebody acknowledged is not repeated, but closed when the trouble is over', async () => {
     const { one, clock, outbox, fleetAlerts, keys } = installation()
     await breakDown(one, wrong)
-    const state = decodeState((await fleetAlerts())['token-endpoint'] ?? '')
+    const state = stateIn((await fleetAlerts())['token-endpoint'] ?? '')
     const known = acknowledgeState(state, { by: 'ana', at: clock.now(), until: clock.now() + 30 * HOUR })
     await redis.store.hset(keys.account(0).alerts, 'token-endpoint', encodeState(known))
     for (const wait of [26 * HOUR, HOUR]) {
@@ -162,7 +163,7 @@ describe('the alert about the fleet', () => {
       expect((await one.enter()).is).toBe('admitted')
       await one.failed(99, wrong)
       expect((await outbox()).map(({ reason }) => reason)).toEqual(['entered'])
-      expect(decodeState((await fleetAlerts())['token-endpoint'] ?? '')).toEqual(known)
+      expect(stateIn((await fleetAlerts())['token-endpoint'] ?? '')).toEqual(known)
     }
     clock.move(4 * HOUR)
     expect((await one.enter()).is).toBe('admitted')

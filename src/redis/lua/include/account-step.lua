@@ -211,10 +211,19 @@ local function setVersion(version) redis.call('HSET', ACCOUNT, 'version', string
 -- The version outlives the account by a day.
 local function storedVersion() return versionIn(redis.call('HGET', ACCOUNT, 'version') or redis.call('GET', leftKey())) end
 
+-- The first version of an intent that none had before: above the last one, whatever was done to the clock of Redis. It is no lower
+-- than that clock shows, so that where the last ones were lost, with a failover, the next one is above those, too.
+local function nextIntent()
+  local last = redis.call('GET', AT .. ':intents')
+  local intent = math.max(versionIn(last) + 1, math.floor(redisNow() / 1000))
+  redis.call('SET', AT .. ':intents', string.format('%.0f', intent))
+  return intent * PER_INTENT
+end
+
 -- Whatever is under way with the tokens of before is refused from here on.
 local function moveVersion()
   local before = storedVersion()
-  setVersion((before > 0 and before or math.floor(redisNow() / 1000) * PER_INTENT) + 1)
+  setVersion(before > 0 and before + 1 or nextIntent())
 end
 
 -- A refresh token that came too late for what it was to be: the account has tokens of a later intent, or of another refresh. It
