@@ -163,7 +163,7 @@ function inMail(text: string): InMessage[] {
   return text.split(/^={60}$/m).map((section) => ({
     id: ID.exec(section)?.[1] ?? '',
     level: (/^\[(\w+)\] /m.exec(section)?.[1] ?? '').toLowerCase(),
-    percent: /^[█┃░]+ ([\d.,]+ %)$/m.exec(section)?.[1] ?? '',
+    percent: /^Usage .*\(([\d.,]+ %)\)/m.exec(section)?.[1] ?? '',
     age: /^Since .*\((.*)\)$/m.exec(section)?.[1] ?? '',
     forecast: /^Forecast +(.*)$/m.exec(section)?.[1] ?? '',
   }))

@@ -35,9 +35,6 @@ export interface DescribedAlert {
   happened: string
   /** Share of the limit that is used. */
   percent?: number
-  limit?: string
-  /** `6 days`; `0` where the limit is reached. */
-  daysLeft?: string
   facts: MailFact[]
   records?: DescribedRecords
   /** The account's page, or that of the status. */
@@ -51,7 +48,7 @@ export interface MailFact {
 }
 
 export function describeAlert(alert: Alert, now: number, links: MailLinks = {}): DescribedAlert {
-  const { kind, status, reason, limit, daysLeft, since } = alert
+  const { kind, reason, since } = alert
   const percent = percentOf(alert)
   const records = describeRecords(alert, links.record)
   const url = safeUrl(alert.url)
@@ -68,8 +65,6 @@ export function describeAlert(alert: Alert, now: number, links: MailLinks = {}):
     details,
     happened: `${headline}. ${details}`.trim(),
     ...(percent !== undefined && { percent }),
-    ...(limit !== undefined && { limit: formatCount(limit) }),
-    ...(status === 'firing' && daysLeft !== undefined && { daysLeft: daysLeft <= 0 ? '0' : formatDaysLeft(daysLeft) }),
     facts: factsOf(alert, now, links),
     ...(records !== undefined && { records }),
     ...(url !== undefined && { url }),

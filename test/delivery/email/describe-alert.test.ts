@@ -83,8 +83,8 @@ describe('records', () => {
 
   test('that came and went since the last message are told apart', () => {
     const [text, html] = both(anAtLimitAlert({ records }))
-    expect(text).toContain('Records (2, 1 new)\n  Acme  #7  at its limit  new\n  Hooli  #8  99\n')
-    expect(html).toContain('<bdi>Acme</bdi> <b class="badge">NEW</b>')
+    expect(text).toContain('Records (2, 1 new)\n  [NEW] Acme (#7): at its limit\n  Hooli (#8): 99\n')
+    expect(html).toContain('<b class="badge NEW">NEW</b> <bdi>Acme (#7): at its limit</bdi>')
     for (const part of [text, html]) {
       expect(part).toContain(
         'No longer among them: Old 1 (#101), Old 2 (#102), Old 3 (#103), Old 4 (#104), Old 5 (#105), 2 more',

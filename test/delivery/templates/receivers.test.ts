@@ -103,7 +103,7 @@ describe('a mail', () => {
     )
     expect(mail?.subject).toMatch(/^CRITICAL: <!channel>/)
     expect(mail?.text).toContain('Hello <all>,\n\nCustom properties, 960 of 1,000. Worse: warning → critical.')
-    expect(mail?.html).toContain('Hello &lt;all&gt;,<br>')
+    expect(mail?.html).toContain('Hello &lt;all&gt;,</bdi><br>')
     expect(mail?.html).toContain('<a href="https://wiki.example.com/limits">')
     expect(mail?.html).not.toContain('<a href="http://evil')
   })

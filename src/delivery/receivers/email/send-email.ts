@@ -19,7 +19,7 @@ import {
 import { type TemplateTexts, withFault } from '../../templates/message-template.ts'
 import type { ShownMessage, ShownReceiver } from '../receiver-kind.ts'
 import { createMailTokens, type MailTokens, NoAccessToken, type TokenLogin } from './access-tokens.ts'
-import { customerHtml, customerText } from './customer-mail.ts'
+import { customerContent } from './customer-mail.ts'
 import { htmlPart } from './html-part.ts'
 import { mailContent } from './mail-content.ts'
 import {
@@ -257,11 +257,10 @@ export function renderEmail(
   texts: TemplateTexts = {},
 ): RenderedEmail {
   const { isForCustomer, from = '' } = links
-  if (isForCustomer && texts.body === undefined) {
-    const own = customerMessage(message, links)
-    return { subject: texts.title ?? own.subject, text: customerText(own, from), html: customerHtml(own, from) }
-  }
-  const content = mailContent(message, now, links, texts)
+  const content =
+    isForCustomer && texts.body === undefined
+      ? customerContent({ ...customerMessage(message, links), ...(texts.title && { subject: texts.title }) }, from)
+      : mailContent(message, now, links, texts)
   return { subject: content.subject, text: textPart(content), html: htmlPart(content) }
 }
 
@@ -343,10 +342,7 @@ function messageId(deliveryId: string, from: string): string {
   return `<${id}@${domainOf(from)}>`
 }
 
-/**
- * The mail that a thread hangs on. It was never sent: what has it in common is shown together, whichever of the series'
- * mails arrived first or was lost.
- */
+/** Made-up Message-ID that all mails about one series refer to, so that clients thread them, whichever came first. */
 function threadRoot({ data }: Message, from: string): string {
   const [first] = data.alerts
   const alone = data.alerts.length === 1 && data.truncated === 0
