@@ -13,13 +13,11 @@ import { type Evaluation, evaluate } from '../alerts/evaluation/evaluate.ts'
 import { type Rule, ruleFor, ruleName } from '../alerts/evaluation/rules.ts'
 import { acknowledgementOf } from '../alerts/open-alerts.ts'
 import { seriesName } from '../alerts/series-name.ts'
-import { unreadText } from '../alerts/unread-text.ts'
-import { countOf } from '../text/format-number.ts'
-import { formatMoment, iso } from '../text/format-time.ts'
+import { iso } from '../text/format-time.ts'
 import { type CurrentSeries, nextPollBecause } from './account-view.ts'
 import { isLeaving, type PlannedAccount } from './judge-account.ts'
 import { fieldOf } from './notifications.ts'
-import { watchText } from './poll-texts.ts'
+import type { AccountDetailsShape, VerdictLevel } from './shapes/account.ts'
 import type {
   ExplainedAlertShape,
   ExplainedSeriesShape,
@@ -40,6 +38,8 @@ interface Grounds {
 /** Everything that is read of an account to explain its alerts. */
 export interface AccountFacts {
   account: PlannedAccount
+  /** Verdict on it. */
+  findings: AccountDetailsShape['verdict']['findings']
   series: readonly CurrentSeries[]
   /** States of its alerts as stored, by field. */
   states: Readonly<Record<string, string>>
@@ -49,14 +49,14 @@ export interface AccountFacts {
 
 /** Why every alert of an account is, or is not: a composition of what was read, nothing else. */
 export function explainFacts(settings: RuleSet, facts: AccountFacts, now: number): ExplanationShape {
-  const { account, series } = facts
+  const { account, findings, series } = facts
   const { hubId, hubDomain, state, polledAt, nextPollAt, nextRefreshAt } = account
   const grounds = { settings, facts, now }
   return {
     hubId,
     hubDomain,
     state,
-    standing: accountNotes(account, series, now),
+    standing: findings.flatMap(({ about, level, says }) => (about === 'alerts' || level === 'ok' ? [] : [says])),
     polledAt: iso(polledAt),
     nextPollAt: iso(nextPollAt),
     nextPollBecause: nextPollBecause(account, new Map(series.map(({ shown }) => [shown.id, shown]))),
@@ -64,23 +64,6 @@ export function explainFacts(settings: RuleSet, facts: AccountFacts, now: number
     alerts: [explainTokens(grounds), explainPolls(grounds)],
     series: series.map((one) => explainSeries(grounds, one)),
   }
-}
-
-function accountNotes(account: PlannedAccount, series: readonly CurrentSeries[], now: number): string[] {
-  const { state, uninstall, refreshFailure, polledAt, pollFailure, parkedUntil } = account
-  if (isLeaving(account)) {
-    return [`it is ${state} (${uninstall?.reason ?? 'no reason is known'}): nothing is read or judged of it any more`]
-  }
-  const watch = watchText(account)
-  return [
-    ...(state === 'reauthorize'
-      ? [`it must reconnect, and is not read until then: ${refreshFailure?.reason ?? 'its refresh token is refused'}`]
-      : []),
-    ...(state === 'parked' ? [`paused by HubSpot until ${formatMoment(parkedUntil)}`] : []),
-    ...(watch === undefined ? [] : [watch]),
-    ...(pollFailure === null ? [] : [unreadText(pollFailure, now)]),
-    ...(polledAt === null && series.length === 0 ? ['it was never read: there is nothing to judge yet'] : []),
-  ]
 }
 
 function explainSeries(grounds: Grounds, read: CurrentSeries): ExplainedSeriesShape {
@@ -151,50 +134,44 @@ export function ruleLineText({ line }: Pick<RulePlaceShape, 'line'>): string {
 }
 
 function explainTokens(grounds: Grounds): ExplainedAlertShape {
-  const { refreshFailure, refusedSince, token, uninstall } = grounds.facts.account
-  const why =
-    uninstall?.failure != null
-      ? `its refresh token could not be deleted yet: ${uninstall.failure}`
-      : refusedSince !== null
-        ? `its refresh token has been refused since ${formatMoment(refusedSince)}: ${refreshFailure?.reason ?? ''}`
-        : refreshFailure !== null
-          ? `refreshes have failed since ${formatMoment(refreshFailure.since)} (${refreshFailure.count} in a row): ${refreshFailure.reason}`
-          : token.expiresAt !== null && token.expiresAt > grounds.now
-            ? `its access token is good until ${formatMoment(token.expiresAt)}`
-            : 'nothing failed'
-  const isFailing = refusedSince !== null || refreshFailure !== null || uninstall?.failure != null
-  return explainOwn(grounds, TOKEN_FIELD, { why, isFailing })
+  const { refreshFailure, refusedSince } = grounds.facts.account
+  return explainOwn(grounds, 'tokens', refusedSince !== null || refreshFailure !== null)
 }
 
 function explainPolls(grounds: Grounds): ExplainedAlertShape {
-  const { account } = grounds.facts
-  const { pollFailure, polledAt } = account
-  const blocked = watchText(account)
-  const why =
-    pollFailure !== null
-      ? `${countOf(pollFailure.count, 'poll')} failed in a row since ${formatMoment(pollFailure.since)}`
-      : (blocked ?? (polledAt === null ? 'it was never polled' : 'the last poll read everything'))
-  return explainOwn(grounds, POLL_FIELD, { why, isFailing: pollFailure !== null || blocked !== undefined })
+  const { pollFailure, pollBlocked } = grounds.facts.account
+  return explainOwn(grounds, 'limits', pollFailure !== null || pollBlocked !== null)
 }
 
-/** An alert that is about the account and not about a number. */
-function explainOwn(
-  grounds: Grounds,
-  field: string,
-  { why, isFailing }: { why: string; isFailing: boolean },
-): ExplainedAlertShape {
+/** An alert that is about the account and not about a number: the reason is what the verdict says. */
+function explainOwn(grounds: Grounds, subject: 'tokens' | 'limits', isFailing: boolean): ExplainedAlertShape {
   const { facts } = grounds
+  const field = subject === 'tokens' ? TOKEN_FIELD : POLL_FIELD
   const state = storedState(facts, field)
-  const kind = kindOf(facts.account.hubId, field)
-  const level = state?.level ?? 'ok'
+  const findings = facts.findings.filter(({ about }) => about === subject || about === 'uninstall')
   return explainAlert(grounds, {
     field,
-    kind,
-    subject: kind === 'token' ? 'its tokens' : 'reading its limits',
+    kind: kindOf(facts.account.hubId, field),
+    subject: subject === 'tokens' ? 'its tokens' : 'reading its limits',
     state,
-    shown: level !== 'ok' ? level : isFailing ? 'failing' : isLeaving(facts.account) ? 'off' : 'ok',
-    why,
+    shown: shownState(state, findings, isFailing),
+    // Pages and commands end it as the reason of a number, which is no sentence.
+    why: findings
+      .map(({ says }) => says)
+      .join(' ')
+      .replace(/\.$/, ''),
   })
+}
+
+function shownState(
+  state: SeriesState | undefined,
+  findings: AccountFacts['findings'],
+  isFailing: boolean,
+): ExplainedAlertShape['state'] {
+  if (state !== undefined && state.level !== 'ok') return state.level
+  const has = (...levels: VerdictLevel[]) => findings.some(({ level }) => levels.includes(level))
+  if (isFailing || has('critical', 'warning', 'handled')) return 'failing'
+  return has('none') ? 'off' : has('unknown') ? 'unknown' : 'ok'
 }
 
 interface AlertCase extends Pick<ExplainedAlertShape, 'field' | 'kind' | 'subject' | 'why'> {

@@ -10,7 +10,7 @@ type Sources = AccountSources & Pick<ViewDeps, 'deliveries' | 'receivers' | 'exp
 /** Why alerts of an account that was read were sent, or were not. */
 export async function explainView(
   deps: Sources,
-  { account, series: read }: AccountView,
+  { account, series: read, details }: AccountView,
   most?: MostNotifications,
 ): Promise<ExplanationShape> {
   const now = deps.clock.now()
@@ -21,5 +21,5 @@ export async function explainView(
     readNotifications(deps, account.hubId, most),
   ])
   const series = withBucketSeries(read, account, { rules: explain.rules, states }, now)
-  return explainFacts(explain, { account, series, states, log }, now)
+  return explainFacts(explain, { account, findings: details.verdict.findings, series, states, log }, now)
 }

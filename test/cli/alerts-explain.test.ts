@@ -126,9 +126,15 @@ test('an alert is explained by its reading, the rule that decides and where it s
   const alertId = id.slice(0, id.indexOf('-'))
   expect(code).toBe(0)
   expect(out).toBe(`account       1 full.example.com (active)
+note          Its access token expired 30 min ago, and no daemon has refreshed
+              it.
 limits read   2026-11-21 09:45 UTC
 next poll     2026-11-21 10:00 UTC
 next refresh  2026-11-21 09:18 UTC
+
+what     its tokens
+state    failing
+because  Its access token expired 30 min ago, and no daemon has refreshed it
 
 what        Custom properties [overall]
 reading     960 of 1,000 (96 %), read 2026-11-21 09:45 UTC
@@ -143,8 +149,8 @@ transition  2026-11-21 09:30 UTC warning entered at 85 %, delivered
             ops-mail: delivered 2026-11-21 09:30 UTC (attempt 1: 250 taken)
 
 STATE  WHAT                              WHY                                RULE
-ok     its tokens                        nothing failed
-ok     reading its limits                the last poll read everything
+ok     reading its limits                Limits were read 15 min ago; next
+                                         poll due now
 ok     Records of Things of 0-1 with     0, below the warning threshold     full
        the maximum of companies          (1)
 off    Things of 0-1: custom properties  no rule watches it
@@ -166,7 +172,7 @@ test('a level that more polls must agree on says how many do', async () => {
 test('an account that was never read is said to be so', async () => {
   const { code, out } = await explain(String(UNREAD))
   expect(code).toBe(0)
-  expect(out).toContain('it was never read: there is nothing to judge yet')
+  expect(out).toContain('Limits have not been read yet; the next poll is overdue by 1 h.')
   expect(out).toContain('limits read   never\n')
 })
 
@@ -311,5 +317,7 @@ test('as a process, an account that left is said to be gone', async () => {
   })
   const ran = await plimsoll(['alerts', 'explain', String(GONE), '--config', installed.config], installed.folder)
   expect(ran).toMatchObject({ code: 0, err: '' })
-  expect(ran.out).toContain('it is uninstalled (asked): nothing is read or judged of it any more')
+  expect(ran.out).toContain(
+    'its refresh token is deleted. Its record and readings are deleted at an unknown time. Reason: asked.',
+  )
 })
