@@ -196,10 +196,10 @@ type GrantsWork = Pick<JobDeps, 'queues' | 'metrics'> & FinishDeps
 
 /** Asks again whose the grants are that had no answer at their install. The clock brings the next sweep. */
 export async function sweepGrants(deps: GrantsWork): Promise<undefined> {
-  const { ids, claim } = await claimGrants(deps)
+  const { ids, claimedAt } = await claimGrants(deps)
   const finish = async (id: string) => {
     try {
-      const outcome = await finishGrant(deps, id, claim)
+      const outcome = await finishGrant(deps, id, claimedAt)
       deps.metrics.parkedGrants.inc({ outcome })
       return outcome
     } catch (error) {

@@ -11,11 +11,9 @@ import {
   type Grant,
   grantToStore,
   keepGrant,
-  newClaim,
   newGrantId,
   OTHER_WORKER,
   type ParkDeps,
-  planGrant,
   takeIntent,
 } from '../tokens/parked-grants.ts'
 import { planRefresh, type RefreshSettings } from '../tokens/plan-refresh.ts'
@@ -108,15 +106,13 @@ export async function connectWithCode(
  * The code is spent: from here on the grant must be found even if this process dies, or Redis takes nothing. Without an
  * owner the provider is asked for it.
  */
-export function finishInHand(deps: ConnectDeps, given: Omit<Grant, 'claim'>, owner?: TokenOwner): Promise<CodeOutcome> {
+export function finishInHand(deps: ConnectDeps, given: Grant, owner?: TokenOwner): Promise<CodeOutcome> {
   return deps.pending.hold(given.id, async () => {
     try {
-      const grant = await keepGrant(deps, { ...given, claim: newClaim(deps.clock) })
+      const grant = await keepGrant(deps, given)
       if (grant === undefined) return { is: 'parked', failure: OTHER_WORKER }
       const asked = owner === undefined ? await askIdentityPatiently(deps, grant) : { ok: true as const, value: owner }
-      if (asked.ok) return await connectGrant(deps, grant, asked.value)
-      await planGrant(deps, grant, deps.clock.now())
-      return { is: 'parked', failure: asked.failure }
+      return asked.ok ? await connectGrant(deps, grant, asked.value) : { is: 'parked', failure: asked.failure }
     } catch (error) {
       if (!isRedisAway(error)) throw error
       return { is: 'unstored' }

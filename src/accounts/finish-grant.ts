@@ -2,16 +2,7 @@ import type { ProviderFailure } from '../provider/failure.ts'
 import { isRedisAway } from '../redis/away.ts'
 import { NO_ACCOUNT } from '../redis/steps.ts'
 import type { TokenEndpoint } from '../tokens/endpoint/token-endpoint.ts'
-import {
-  forgetGrant,
-  type Grant,
-  type GrantClaim,
-  keepGrant,
-  mayRedeem,
-  OTHER_WORKER,
-  planGrant,
-  readGrant,
-} from '../tokens/parked-grants.ts'
+import { forgetGrant, type Grant, keepGrant, mayRedeem, OTHER_WORKER, readGrant } from '../tokens/parked-grants.ts'
 import { type ConnectDeps, connectGrant, grantOf, keepUnreadGrant } from './connect-account.ts'
 import { askIdentity } from './identity.ts'
 
@@ -21,19 +12,17 @@ export interface FinishDeps extends ConnectDeps {
 
 /** After so long the customer is to install again. */
 const GIVE_UP_MS = 3_600_000
-/** Less than between two sweeps, so that each of them tries. */
-const AGAIN_MS = 20_000
 /** An access token that ends sooner is redeemed anew before the provider is asked about it. */
 const TOO_SHORT_MS = 60_000
 
 export type FinishedGrant = 'connected' | 'later' | 'given-up' | 'gone'
 
-/** One attempt to find out whose a parked grant is. */
-export async function finishGrant(deps: FinishDeps, id: string, claim: GrantClaim): Promise<FinishedGrant> {
+/** One attempt to find out whose a parked grant is. Another sweep tries it once the claim ends. */
+export async function finishGrant(deps: FinishDeps, id: string, claimedAt: number): Promise<FinishedGrant> {
   // Newer tokens of it may be pending, and those that are stored dead.
   if (deps.pending.has(id)) return 'later'
   try {
-    return await deps.pending.hold(id, () => finish(deps, id, { ...claim }))
+    return await deps.pending.hold(id, () => finish(deps, id, claimedAt))
   } catch (error) {
     // The grant is kept in memory, or parked: another sweep tries it.
     if (isRedisAway(error)) return 'later'
@@ -41,16 +30,12 @@ export async function finishGrant(deps: FinishDeps, id: string, claim: GrantClai
   }
 }
 
-async function finish(deps: FinishDeps, id: string, claim: GrantClaim): Promise<FinishedGrant> {
-  const read = await readGrant(deps, id)
-  if (read === undefined) return 'gone'
-  const grant = { ...read, claim }
-  const failure = await connect(deps, grant)
+async function finish(deps: FinishDeps, id: string, claimedAt: number): Promise<FinishedGrant> {
+  const grant = await readGrant(deps, id)
+  if (grant === undefined) return 'gone'
+  const failure = await connect(deps, grant, claimedAt)
   if (typeof failure === 'string') return failure
-  if (failure === OTHER_WORKER || failure === CLOSED || deps.clock.now() - grant.grantedAt < GIVE_UP_MS) {
-    await planGrant(deps, grant, deps.clock.now() + AGAIN_MS)
-    return 'later'
-  }
+  if (failure === OTHER_WORKER || failure === CLOSED || deps.clock.now() - grant.grantedAt < GIVE_UP_MS) return 'later'
   await forgetGrant(deps, id)
   const facts = { grantedAt: new Date(grant.grantedAt).toISOString(), reason: failure.code }
   // No account that could be uninstalled is known: its refresh token stays as it is.
@@ -58,8 +43,12 @@ async function finish(deps: FinishDeps, id: string, claim: GrantClaim): Promise<
   return 'given-up'
 }
 
-async function connect(deps: FinishDeps, parked: Grant): Promise<ProviderFailure | 'connected' | 'gone'> {
-  const grant = await withLastingToken(deps, parked)
+async function connect(
+  deps: FinishDeps,
+  parked: Grant,
+  claimedAt: number,
+): Promise<ProviderFailure | 'connected' | 'gone'> {
+  const grant = await withLastingToken(deps, parked, claimedAt)
   if ('class' in grant) return grant
   const asked = await askIdentity(deps, grant)
   if (!asked.ok) return asked.failure
@@ -77,12 +66,12 @@ const CLOSED: ProviderFailure = {
 }
 
 /** A grant may wait for longer than its access token lives. */
-async function withLastingToken(deps: FinishDeps, grant: Grant): Promise<Grant | ProviderFailure> {
+async function withLastingToken(deps: FinishDeps, grant: Grant, claimedAt: number): Promise<Grant | ProviderFailure> {
   const { clock, endpoint, provider } = deps
   if (grant.times.expiresAt - clock.now() > TOO_SHORT_MS) return grant
   const admission = await endpoint.enter()
   if (admission.is === 'closed') return CLOSED
-  if (!mayRedeem(clock, grant.claim)) {
+  if (!mayRedeem(clock, claimedAt)) {
     endpoint.leave()
     return OTHER_WORKER
   }

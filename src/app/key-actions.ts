@@ -29,10 +29,9 @@ export function actionsOnKeys(services: Services, failFast: Services) {
       return { is, left, opens }
     },
     async rekey(watcher, who) {
-      const daemons = new DaemonStore(services.store, keys)
-      const rekeyed = await rekeyAll({ ...services, writers: () => daemons.writers(clock.now()) }, watcher)
-      // Every daemon has the first key by now: none takes an answer that is sealed with it for another installation's.
-      if (rekeyed.is === 'clean') await new AdminTokenStore(services.store, keys, vault).sealAnew()
+      const writers = () => new DaemonStore(services.store, keys).writers(clock.now())
+      const sealAdminTokens = () => new AdminTokenStore(services.store, keys, vault).sealAnew()
+      const rekeyed = await rekeyAll({ ...services, writers, sealAdminTokens }, watcher)
       const detail = `${rekeyed.is}: ${countOf(rekeyed.replaced, 'value')} with key ${rekeyed.keyId}`
       await services.audit.note({ action: 'keys.rekeyed', who, detail })
       return rekeyed

@@ -4,7 +4,7 @@ import { illOf, judgeHealth } from '../checks/health-report.ts'
 import { movesSince, type ProcessFacts } from '../checks/process-facts.ts'
 import { type Daemon, DaemonStore, type Role } from '../heartbeat/daemons.ts'
 import { atInterval } from '../runtime/concurrency.ts'
-import { markKey } from '../tokens/vault-keys.ts'
+import { keepKnown } from '../tokens/vault-keys.ts'
 import { sweepPauses } from './health.ts'
 import type { Services } from './services.ts'
 
@@ -55,7 +55,7 @@ export async function startReports(
     const more = await own()
     const { vault } = current()
     const [keyId] = vault.keyIds
-    await markKey(store, keys, vault)
+    await keepKnown(store, keys, vault)
     await daemons.report({ name, version: packageJson.version, startedAt, lastSeenAt: clock.now(), keyId, ...more })
     const strange = (await daemons.writers(clock.now())).filter((other) => !vault.keyIds.includes(other.keyId))
     for (const { daemon: writer, keyId: key } of strange) {
@@ -74,8 +74,7 @@ export async function startReports(
     report,
     stop: async () => {
       end()
-      // Tokens that it wrote while it was taken for dead count, too. A daemon that does not report is soon shown as silent.
-      await markKey(store, keys, current().vault).catch(() => undefined)
+      // A daemon that does not report is soon shown as silent.
       await daemons.leave(name).catch(() => undefined)
     },
   }

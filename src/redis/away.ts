@@ -3,8 +3,8 @@ const ERROR_CODES = new Set(['ECONNREFUSED', 'ECONNRESET', 'ENOENT', 'EPIPE', 'E
 const CUT_OFF = /^(Command timed out|Connection is closed|Stream isn't writeable)/
 /** Redis before 7 puts what a step was refused with behind words of its own. */
 const OF_A_STEP = '(?:ERR Error running script .*?-)?'
-/** Not there yet, in another one's place, or busy with a client's script. */
-const NOT_NOW = new RegExp(`^${OF_A_STEP}(LOADING|CLUSTERDOWN|MASTERDOWN|TRYAGAIN|BUSY) `)
+/** Not there yet, in another one's place, busy with a client's script; or a rekey has closed the key that our config names first. */
+const NOT_NOW = new RegExp(`^${OF_A_STEP}(LOADING|CLUSTERDOWN|MASTERDOWN|TRYAGAIN|BUSY|KEYCLOSED) `)
 const REFUSES_WRITES = new RegExp(`^${OF_A_STEP}(OOM|READONLY|MISCONF|NOREPLICAS) `)
 
 /** Redis can't be reached, or does not do its work for now: the same call is worth another try, and is no fault of ours. */

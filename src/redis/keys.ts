@@ -49,11 +49,10 @@ function sharedKeys(tag: string) {
     progress: `${tag}:progress`,
     /** string, expires: a daemon has just swept */
     sweepTurn: (kind: string) => `${tag}:look:${kind}`,
-    /**
-     * hash: id of each key that stored values may be encrypted with -> a known value, encrypted with it by the process that
-     * reported last that it writes with that key
-     */
+    /** hash: id of each key that stored values may be encrypted with -> a known value, encrypted with it */
     canaries: `${tag}:canaries`,
+    /** hash: id of each key that a rekey has closed -> that rekey; no token is written under one of them */
+    closedKeys: `${tag}:closed-keys`,
     /**
      * hash: daemon, or command that writes tokens -> its version, since when it runs, when it reported last, the fingerprint of its
      * config, the key that it encrypts with (JSON)

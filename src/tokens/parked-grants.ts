@@ -23,15 +23,6 @@ export interface Grant {
   previous?: Secret | undefined
   /** The version of its account that it makes. */
   version: number
-  claim: GrantClaim
-}
-
-/** The right to redeem the tokens of a grant. A worker that hangs loses it: a sweep claims the grant for another one. */
-export interface GrantClaim {
-  /** The end, which is the grant's place among those that are due. */
-  until: number
-  /** When it was asked for, by the steady clock. */
-  at: number
 }
 
 export interface ParkDeps extends TokenDeps {
@@ -58,13 +49,9 @@ export function newGrantId(): string {
   return randomBytes(16).toString('base64url')
 }
 
-/** To be taken before the claim is asked for. */
-export function newClaim(clock: Clock): GrantClaim {
-  return { until: clock.now() + GRANT_CLAIM_MS, at: clock.steady() }
-}
-
-export function mayRedeem(clock: Clock, { at }: GrantClaim): boolean {
-  return clock.steady() - at < GRANT_CLAIM_MS - LONGEST_CALL_MS
+/** A worker that hangs loses the right to redeem the tokens of a grant: a sweep claims it for another one. */
+export function mayRedeem(clock: Clock, claimedAt: number): boolean {
+  return clock.steady() - claimedAt < GRANT_CLAIM_MS - LONGEST_CALL_MS
 }
 
 /**
@@ -72,14 +59,11 @@ export function mayRedeem(clock: Clock, { at }: GrantClaim): boolean {
  * where Redis does not take it: the process keeps it in memory then, and tries again for as long as it lives.
  */
 export async function keepGrant(deps: ParkDeps, grant: Grant): Promise<Grant | undefined> {
-  const next = newClaim(deps.clock)
-  const is = await deps.pending.park(grantToStore(grant), next.until)
-  // One that had ended before may be another worker's by now.
-  if (deps.clock.steady() - grant.claim.at < GRANT_CLAIM_MS) Object.assign(grant.claim, next)
+  const is = await deps.pending.park(grantToStore(grant), deps.clock.now() + GRANT_CLAIM_MS)
   return is === 'gone' ? undefined : grant
 }
 
-export function grantToStore(grant: Omit<Grant, 'claim'>, account?: number): GrantToStore {
+export function grantToStore(grant: Grant, account?: number): GrantToStore {
   const { id, accessToken: access, refreshToken: refresh, times, grantedAt, only, version } = grant
   return { hubId: NO_ACCOUNT, id, access, refresh, times, grantedAt, only, version, account }
 }
@@ -88,7 +72,7 @@ export function grantToStore(grant: Omit<Grant, 'claim'>, account?: number): Gra
 export async function readGrant(
   { store, keys, vault }: Pick<ParkDeps, 'store' | 'keys' | 'vault'>,
   id: string,
-): Promise<Omit<Grant, 'claim'> | undefined> {
+): Promise<Grant | undefined> {
   const { access, refresh, previous, ...stored } = await store.hgetallBuffer(keys.grants.grant(id))
   if (access === undefined || refresh === undefined) return undefined
   const number = (field: string) => Number(stored[field]?.toString())
@@ -105,16 +89,11 @@ export async function readGrant(
   }
 }
 
-/** Ids of those that are due, and the claim on each. */
+/** Ids of those that are due, which are due again once the claim ends, and when it was asked for, by the steady clock. */
 export async function claimGrants({ store, keys, clock }: InRedis & { clock: Clock }) {
-  const claim = newClaim(clock)
-  const [ids] = await store.claimDue(keys.grants.due, clock.now(), MOST, claim.until)
-  return { ids, claim }
-}
-
-/** Ends the claim, unless another worker has the grant by now. */
-export async function planGrant({ store, keys }: InRedis, { id, claim }: Pick<Grant, 'id' | 'claim'>, at: number) {
-  await store.planGrant(keys.grants.due, id, claim.until, at)
+  const claimedAt = clock.steady()
+  const [ids] = await store.claimDue(keys.grants.due, clock.now(), MOST, clock.now() + GRANT_CLAIM_MS)
+  return { ids, claimedAt }
 }
 
 /** The first version of a new intent: whoever asks later gets a higher one. */

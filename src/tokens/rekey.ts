@@ -2,7 +2,7 @@ import type { Store } from '../redis/connect.ts'
 import { ACCOUNT_STATES, hubIdsIn, type Keys } from '../redis/keys.ts'
 import { isOfOtherType } from '../redis/other-type.ts'
 import { resultsOf } from '../redis/results-of.ts'
-import { NO_ACCOUNT } from '../redis/steps.ts'
+import { NO_ACCOUNT, newOperation, untilWritten } from '../redis/steps.ts'
 import { chunksOf } from '../runtime/chunks-of.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { resealLines } from './sealed-tokens.ts'
@@ -26,6 +26,8 @@ export interface RekeyDeps {
   clock: Clock
   /** Processes that run, as they report themselves. */
   writers: () => Promise<Writer[]>
+  /** Before the other keys are let go, the rows of admin tokens are sealed with the first one, too. */
+  sealAdminTokens: () => Promise<void>
   /** Answers that Redis did not take are sealed there; those of other machines are their daemons' to seal anew. */
   dataDir?: string
 }
@@ -57,7 +59,6 @@ export interface Rekeyed {
   accounts: number
   /** Values that were encrypted with the first key. */
   replaced: number
-  passes: number
   unopened: UnopenedTokens[]
   /** Configured keys that nothing is encrypted with any more. */
   removable: string[]
@@ -68,96 +69,91 @@ export interface Rekeyed {
   writingKeys: string[]
 }
 
-const MOST_PASSES = 5
 /** Accounts that are read, encrypted and written together. */
 const CHUNK = 200
 /** A process that was killed just now counts as a writer for 35 s. */
 const WAIT_FOR_WRITERS_MS = 38_000
 
 /**
- * Encrypts all stored tokens anew with the first key, while daemons run. No value is replaced twice, so that a run that was
- * killed is simply run once more. Another key is forgotten at the end only if nobody has marked it since before the walk: what
- * a process writes behind the walk is found by the next one.
+ * Encrypts all stored tokens anew with the first key, while daemons run. First the other keys are closed: no step writes a token
+ * under one of them any more, so that nothing comes behind the walk. No value is replaced twice, so that a run that was killed is
+ * simply run once more.
  */
 export async function rekeyAll(deps: RekeyDeps, watcher: RekeyWatcher): Promise<Rekeyed> {
   const [keyId, ...others] = deps.vault.keyIds
-  let rekeyed: Rekeyed = {
-    is: 'writing',
+  const begun = {
     keyId,
     accounts: 0,
     replaced: 0,
-    passes: 0,
     unopened: [],
     removable: [],
     needed: [],
     writers: [],
     writingKeys: [],
   }
-  while (rekeyed.passes < MOST_PASSES) {
-    // A daemon that was never given the first key could read nothing any more, until its tokens die.
-    const { known, writers } = await waitForWriters(deps, watcher)
-    if (watcher.signal.aborted) return { ...rekeyed, is: 'stopped' }
-    if (writers.length > 0) {
-      return { ...rekeyed, writers, writingKeys: [...new Set(writers.map((writer) => writer.keyId))] }
-    }
+  // A daemon that was never given the first key could read nothing any more, until its tokens die.
+  const writers = await waitForWriters(deps, watcher)
+  if (watcher.signal.aborted) return { ...begun, is: 'stopped' }
+  const writingKeys = [...new Set(writers.map((writer) => writer.keyId))]
+  if (writers.length > 0) return { ...begun, is: 'writing', writers, writingKeys }
 
-    const { missedKeys, unopenedKeys, ...pass } = await walkAll(deps, watcher)
-    rekeyed = { ...rekeyed, ...pass, replaced: rekeyed.replaced + pass.replaced, passes: rekeyed.passes + 1 }
-    if (watcher.signal.aborted) return { ...rekeyed, is: 'stopped' }
-    const needed = (await deps.writers()).flatMap(({ daemon, needs }) => needs.map((key) => ({ daemon, key })))
-    const kept = new Set([keyId, ...unopenedKeys, ...missedKeys, ...needed.map(({ key }) => key)])
-    const retired = [...known].filter(([id]) => !kept.has(id))
-    const marked = retired.length === 0 ? [] : await deps.store.retireKeys(deps.keys.canaries, ...retired.flat())
-    rekeyed.writingKeys = [...new Set([...missedKeys, ...marked])]
-    if (rekeyed.writingKeys.length === 0) {
-      return { ...rekeyed, is: 'clean', removable: others.filter((id) => !kept.has(id)), needed }
-    }
-  }
-  return rekeyed
+  const known = new Set([...(await readKnownKeys(deps.store, deps.keys)).keys(), ...others])
+  known.delete(keyId)
+  const own = newOperation()
+  if (known.size > 0) await deps.store.hset(deps.keys.closedKeys, ...[...known].flatMap((id) => [id, own]))
+  const { neededKeys, unopened, ...walked } = await walkAll(deps, watcher)
+  const rekeyed = { ...begun, ...walked, unopened: [...unopened.values()] }
+  if (watcher.signal.aborted) return { ...rekeyed, is: 'stopped' }
+  await deps.sealAdminTokens()
+  const needed = (await deps.writers()).flatMap(({ daemon, needs }) => needs.map((key) => ({ daemon, key })))
+  const kept = new Set([...neededKeys, ...needed.map(({ key }) => key)])
+  const retired = [...known].filter((id) => !kept.has(id))
+  const opened = await deps.store.retireKeys(deps.keys.canaries, deps.keys.closedKeys, own, ...retired)
+  if (opened.length > 0) return { ...rekeyed, is: 'writing', writingKeys: opened }
+  return { ...rekeyed, is: 'clean', removable: others.filter((id) => !kept.has(id)), needed }
 }
 
-/** The known keys, as they were before nobody wrote with another key than the first, or the time was over. */
-async function waitForWriters(deps: RekeyDeps, watcher: RekeyWatcher) {
+/** Processes that write with another key than the first, once there are none or the time is over. */
+async function waitForWriters(deps: RekeyDeps, watcher: RekeyWatcher): Promise<Writer[]> {
   const waited = deps.clock.stopwatch()
   for (let isSaid = false; ; isSaid = true) {
-    const known = await readKnownKeys(deps.store, deps.keys)
     const writers = (await deps.writers()).filter(({ keyId }) => keyId !== deps.vault.keyIds[0])
-    if (writers.length === 0 || waited() >= WAIT_FOR_WRITERS_MS || watcher.signal.aborted) return { known, writers }
+    if (writers.length === 0 || waited() >= WAIT_FOR_WRITERS_MS || watcher.signal.aborted) return writers
     if (!isSaid) watcher.waiting(writers)
     await deps.clock.wait(500, watcher.signal)
   }
 }
 
-interface Pass {
+interface Walk {
   accounts: number
   replaced: number
-  unopened: UnopenedTokens[]
+  /** By their place in Redis, or the answer that is sealed. */
+  unopened: Map<string, UnopenedTokens>
   /** Ids of keys that values which could not be opened are under. */
-  unopenedKeys: Set<string>
-  /** The same of values that another process wrote over just before they were replaced. */
-  missedKeys: Set<string>
+  neededKeys: Set<string>
 }
 
-async function walkAll(deps: RekeyDeps, watcher: RekeyWatcher): Promise<Pass> {
+async function walkAll(deps: RekeyDeps, watcher: RekeyWatcher): Promise<Walk> {
   const { store, keys, vault, dataDir } = deps
-  const pass: Pass = { accounts: 0, replaced: 0, unopened: [], unopenedKeys: new Set(), missedKeys: new Set() }
+  const walk: Walk = { accounts: 0, replaced: 0, unopened: new Map(), neededKeys: new Set() }
   const hubIds = await allAccounts(deps)
   for (const chunk of chunksOf(hubIds, CHUNK)) {
-    if (watcher.signal.aborted) return pass
+    if (watcher.signal.aborted) return walk
     const holders = chunk.map((hubId) => ({ hubId, ...keys.account(hubId) }))
-    await rekeyChunk(deps, holders, pass)
-    pass.accounts += chunk.length
-    watcher.progress(pass.accounts, hubIds.length)
+    await rekeyHolders(deps, holders, walk)
+    walk.accounts += chunk.length
+    watcher.progress(walk.accounts, hubIds.length)
   }
   for (const id of await store.zrange(keys.grants.due, 0, '-1')) {
     const key = keys.grants.grant(id)
-    await rekeyChunk(deps, [{ hubId: NO_ACCOUNT, tokens: key, access: key }], pass)
+    await rekeyHolders(deps, [{ hubId: NO_ACCOUNT, tokens: key, access: key }], walk)
   }
   for (const { holder, needs, reason } of dataDir === undefined ? [] : resealLines(vault, dataDir)) {
-    pass.unopened.push({ hubId: typeof holder === 'number' ? holder : NO_ACCOUNT, fields: ['answer'], reason })
-    if (needs !== undefined) pass.unopenedKeys.add(needs)
+    const hubId = typeof holder === 'number' ? holder : NO_ACCOUNT
+    walk.unopened.set(`answer of ${holder}`, { hubId, fields: ['answer'], reason })
+    if (needs !== undefined) walk.neededKeys.add(needs)
   }
-  return pass
+  return walk
 }
 
 /** At one moment: an account that goes from one state to another between two reads would be in neither. */
@@ -182,7 +178,17 @@ interface Holder {
   access: string
 }
 
-async function rekeyChunk({ store, vault }: RekeyDeps, holders: readonly Holder[], pass: Pass): Promise<void> {
+/** A value may go to another place between its read and its write, as when it becomes the token before: it is read again. */
+async function rekeyHolders(deps: RekeyDeps, holders: readonly Holder[], walk: Walk): Promise<void> {
+  let missed = holders
+  await untilWritten('the tokens of accounts', async () => {
+    missed = await rekeyOnce(deps, missed, walk)
+    return missed.length === 0 ? 'written' : 'stale'
+  })
+}
+
+/** Returns those of which a value was another one by then. */
+async function rekeyOnce({ store, vault }: RekeyDeps, holders: readonly Holder[], walk: Walk): Promise<Holder[]> {
   const reading = store.pipeline()
   for (const { tokens } of holders) reading.hgetallBuffer(tokens)
   const [stored, accessTokens] = await Promise.all([
@@ -191,10 +197,10 @@ async function rekeyChunk({ store, vault }: RekeyDeps, holders: readonly Holder[
   ])
 
   const writing = store.pipeline()
-  const written: { name: string; keyId: string; before: Buffer; after: Buffer }[][] = []
-  for (const [index, { hubId, tokens, access }] of holders.entries()) {
+  const written: { holder: Holder; anew: SealedAnew[] }[] = []
+  for (const [index, holder] of holders.entries()) {
     const [error, values] = stored?.[index] ?? []
-    const refused: UnopenedTokens = { hubId, fields: [], reason: '' }
+    const refused: UnopenedTokens = { hubId: holder.hubId, fields: [], reason: '' }
     if (isOfOtherType(error)) {
       refused.fields.push('tokens')
       refused.reason = 'what Redis holds in their place is no record of tokens'
@@ -203,23 +209,28 @@ async function rekeyChunk({ store, vault }: RekeyDeps, holders: readonly Holder[
     const text = accessTokens[index]
     // An unreadable one is no encrypted value.
     if (text != null) sealed.access = parseAccess(text)?.sealed ?? Buffer.alloc(0)
-    const anew = sealAnew(vault, refused, sealed, pass)
+    const anew = sealAnew(vault, refused, sealed, walk)
     if (anew.length > 0) {
-      written.push(anew)
+      written.push({ holder, anew })
+      const { tokens, access } = holder
       writing.rekeyAccount(tokens, access, ...anew.flatMap(({ name, before, after }) => [name, before, after]))
     }
-    if (refused.fields.length > 0) pass.unopened.push(refused)
+    if (refused.fields.length > 0) walk.unopened.set(holder.tokens, refused)
   }
-  for (const [index, count] of resultsOf<number>(await writing.exec()).entries()) {
-    pass.replaced += count
-    const anew = written[index] ?? []
-    if (count < anew.length) for (const { keyId } of anew) pass.missedKeys.add(keyId)
-  }
+  const counts = resultsOf<number>(await writing.exec())
+  walk.replaced += counts.reduce((sum, count) => sum + count, 0)
+  return written.flatMap(({ holder, anew }, index) => ((counts[index] ?? 0) < anew.length ? [holder] : []))
 }
 
-/** Each value that is under another key than the first: as read, and encrypted anew. Those that can't be are added to `refused`. */
-function sealAnew(vault: Vault, refused: UnopenedTokens, values: Record<string, Buffer>, pass: Pass) {
-  const anew: { name: string; keyId: string; before: Buffer; after: Buffer }[] = []
+interface SealedAnew {
+  name: string
+  before: Buffer
+  after: Buffer
+}
+
+/** Each value that is under another key than the first. Those that can't be encrypted anew are added to `refused`. */
+function sealAnew(vault: Vault, refused: UnopenedTokens, values: Record<string, Buffer>, walk: Walk): SealedAnew[] {
+  const anew: SealedAnew[] = []
   for (const [name, before] of Object.entries(values)) {
     const field = sealedAs(name)
     if (field === undefined) continue
@@ -228,12 +239,12 @@ function sealAnew(vault: Vault, refused: UnopenedTokens, values: Record<string, 
       keyId = keyIdOf(before)
       if (keyId === vault.keyIds[0]) continue
       const after = vault.seal(vault.open(before, refused.hubId, field), refused.hubId, field)
-      anew.push({ name, keyId, before, after })
+      anew.push({ name, before, after })
     } catch (error) {
       if (!(error instanceof VaultError)) throw error
       refused.fields.push(name)
       refused.reason ||= error.message
-      if (keyId !== undefined) pass.unopenedKeys.add(keyId)
+      if (keyId !== undefined) walk.neededKeys.add(keyId)
     }
   }
   return anew

@@ -37,11 +37,13 @@ export async function checkKeys(
     const known = await readKnownKeys(store, keys)
     const problems = judgeKeys(known, vault, missing)
     if (problems.length > 0) throw new KeysError(problems)
-    return store.registerKey(keys.canaries, id, canaryOf(vault), ...known.keys()).catch((error: unknown) => {
-      // Redis may refuse writes, as when its disk is full: stored values can be read all the same.
-      if (known.has(id) && refusesWrites(error)) return 'registered'
-      throw error
-    })
+    return store
+      .registerKey(keys.canaries, keys.closedKeys, id, canaryOf(vault), ...known.keys())
+      .catch((error: unknown) => {
+        // Redis may refuse writes, as when its disk is full: stored values can be read all the same.
+        if (known.has(id) && refusesWrites(error)) return 'registered'
+        throw error
+      })
   })
 }
 
@@ -49,12 +51,10 @@ function canaryOf(vault: Vault): Buffer {
   return vault.seal(new Secret('plimsoll'), NO_ACCOUNT, 'canary')
 }
 
-/**
- * Says that this process encrypts with its first key: before its first token, at an interval, and when it ends. Each canary is
- * another one, so a rekey under way finds that it can't let that key go.
- */
-export async function markKey(store: Store, keys: Keys, vault: Vault): Promise<void> {
-  await store.hset(keys.canaries, vault.keyIds[0], canaryOf(vault))
+/** At an interval: a Redis that took over, or was emptied, may not know the key that this process encrypts with. */
+export async function keepKnown(store: Store, keys: Keys, vault: Vault): Promise<void> {
+  const [id] = vault.keyIds
+  if ((await store.hexists(keys.closedKeys, id)) === 0) await store.hsetnx(keys.canaries, id, canaryOf(vault))
 }
 
 /** The problems of the keys in `vault`, one line each. */

@@ -8,7 +8,6 @@ import { beginUninstall, runUninstall } from '../../src/accounts/uninstall.ts'
 import type { ProviderClient } from '../../src/provider/client.ts'
 import { Secret } from '../../src/runtime/secret.ts'
 import { latestOf } from '../../src/tokens/given-tokens.ts'
-import { newClaim } from '../../src/tokens/parked-grants.ts'
 import { resealLines } from '../../src/tokens/sealed-tokens.ts'
 import { createVault } from '../../src/tokens/vault.ts'
 import { dump, seedAccount, vaultKey } from '../support/accounts.ts'
@@ -198,7 +197,7 @@ describe('connecting with a refresh token', () => {
     await one.store.del(...Object.keys(await dump(one.store, one.keys)))
     await one.deps.pending.storeAgain()
     const [id = ''] = await one.grants()
-    expect(await finishGrant(one.services, id, newClaim(one.clock))).toBe('connected')
+    expect(await finishGrant(one.services, id, one.clock.steady())).toBe('connected')
     expect(await one.tokens()).toMatchObject({ refresh: 'refresh-2' })
     // Nothing was lost: nothing comes of it.
     await one.deps.pending.storeAgain()

@@ -4,7 +4,7 @@ import { beginInstall, finishInstall } from '../../src/accounts/install.ts'
 import type { ProviderClient } from '../../src/provider/client.ts'
 import { isRedisAway, refusesWrites } from '../../src/redis/away.ts'
 import { Secret } from '../../src/runtime/secret.ts'
-import { newClaim, newGrantId, readGrant, takeIntent } from '../../src/tokens/parked-grants.ts'
+import { newGrantId, readGrant, takeIntent } from '../../src/tokens/parked-grants.ts'
 import { PendingTokens } from '../../src/tokens/pending-tokens.ts'
 import { openServer } from '../http/open-server.ts'
 import { dump, seedAccount, storedTokens, vault } from '../support/accounts.ts'
@@ -81,7 +81,7 @@ test.each([
 
     await taken()
     expect([await kept(), sealedTokens()]).toEqual([[expect.any(String), expect.any(String)], []])
-    expect(await finishGrant(finish, id, newClaim(clock))).toBe('connected')
+    expect(await finishGrant(finish, id, clock.steady())).toBe('connected')
     expect(await storedTokens(redis.store, keys)).toMatchObject({ refresh: 'refresh-new' })
     expect([await kept(), deps.pending.has(id)]).toEqual([[], false])
   },
@@ -134,13 +134,13 @@ test('the rotated token of a parked grant that Redis refuses is kept, and the on
   const times = { obtainedAt: clock.now(), expiresAt: clock.now() + 1_000 }
   await deps.pending.park({ ...grant, ...given, times, version: await takeIntent(deps) }, clock.now())
   clock.move(10_000)
-  expect(await finishGrant(finish, grant.id, newClaim(clock))).toBe('later')
-  expect(await finishGrant(finish, grant.id, newClaim(clock))).toBe('later')
+  expect(await finishGrant(finish, grant.id, clock.steady())).toBe('later')
+  expect(await finishGrant(finish, grant.id, clock.steady())).toBe('later')
   clock.move(5_000)
   expect(sealedTokens()).toEqual(['refresh-new'])
   await taken(grant.id)
   expect((await readGrant(deps, grant.id))?.refreshToken.reveal()).toBe('refresh-new')
-  expect(await finishGrant(finish, grant.id, newClaim(clock))).toBe('connected')
+  expect(await finishGrant(finish, grant.id, clock.steady())).toBe('connected')
   expect(await storedTokens(redis.store, keys)).toMatchObject({ refresh: 'refresh-new' })
 })
 
@@ -151,12 +151,12 @@ test('an account that a failover lost right after its install is connected from 
   expect(await finishInstall(deps, redirect)).toMatchObject({ is: 'connected' })
   await redis.store.del(...(await redis.store.keys(`{${keys.prefix}}:*`)))
   await deps.pending.storeAgain()
-  expect(await finishGrant(finish, id, newClaim(clock))).toBe('connected')
+  expect(await finishGrant(finish, id, clock.steady())).toBe('connected')
   expect(await storedTokens(redis.store, keys)).toMatchObject({ refresh: 'refresh-new' })
   // Nothing was lost: the provider is not asked.
   await deps.pending.storeAgain()
   const unasked = { ...finish, provider: {} as ProviderClient }
-  expect([await finishGrant(unasked, id, newClaim(clock)), await kept()]).toEqual(['gone', []])
+  expect([await finishGrant(unasked, id, clock.steady()), await kept()]).toEqual(['gone', []])
 })
 
 test('the page of an install that Redis refuses says that it will be finished', async () => {

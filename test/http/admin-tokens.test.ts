@@ -13,6 +13,7 @@ import {
   sealOf,
 } from '../../src/http/access/admin-tokens.ts'
 import { SCOPES } from '../../src/http/access/scopes.ts'
+import { createVault } from '../../src/tokens/vault.ts'
 import { vaultKey } from '../support/accounts.ts'
 import { eventually } from '../support/fleet.ts'
 import { redisOfFile } from '../support/of-file.ts'
@@ -136,6 +137,15 @@ describe('a named admin token', () => {
     vault.replace([k2])
     expect(await status()).toBe(200)
     expect(await deps.store.hget(deps.keys.adminTokens, 'ann')).toContain('"lastUsedAt":')
+  })
+
+  test('that changes whenever it is read is not sealed anew for ever', async () => {
+    const { addToken, deps } = await openServer(redis)
+    await addToken('ann', 'read')
+    const busy: typeof deps.store = Object.create(deps.store, { replaceAdminToken: { value: async () => 'stale' } })
+    const vault = createVault([{ id: 'k2', key: Buffer.alloc(32, 2) }, vaultKey])
+    const sealing = new AdminTokenStore(busy, deps.keys, vault).sealAnew()
+    await expect(sealing).rejects.toThrow('the seals of admin tokens could not be written')
   })
 
   test('that is removed opens nothing after a second, and the one of the config stays', async () => {

@@ -495,9 +495,9 @@ describe('a link that reconnects one account', () => {
     provider.metadataFailure = undefined
     clock.move(61_000)
     const finish = { ...deps.connect, endpoint: openEndpoint(deps.store, deps.keys, clock) }
-    const { ids, claim } = await claimGrants(deps.connect)
+    const { ids, claimedAt } = await claimGrants(deps.connect)
     const [id = '', ...others] = ids
-    expect([await finishGrant(finish, id, claim), others]).toEqual([finished, []])
+    expect([await finishGrant(finish, id, claimedAt), others]).toEqual([finished, []])
     expect((await deps.registry.get(7))?.state).toBe(after)
   })
 

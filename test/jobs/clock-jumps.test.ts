@@ -3,7 +3,7 @@ import { sweep, sweepGrants } from '../../jobs/sweep.ts'
 import { beginUninstall } from '../../src/accounts/uninstall.ts'
 import { readFleetStatus } from '../../src/checks/fleet-status.ts'
 import { Secret } from '../../src/runtime/secret.ts'
-import { keepGrant, newClaim, newGrantId } from '../../src/tokens/parked-grants.ts'
+import { keepGrant, newGrantId } from '../../src/tokens/parked-grants.ts'
 import { openAlertPath } from '../support/alert-path.ts'
 import { failure, tokens } from '../support/fake-provider.ts'
 import { HandClock } from '../support/hand-clock.ts'
@@ -112,7 +112,7 @@ describe('after the clock of Redis was ahead by hours', () => {
       only: undefined,
       version: 1_000_000,
     }
-    await keepGrant(w.services, { id: newGrantId(), claim: newClaim(w.clock), ...grant })
+    await keepGrant(w.services, { id: newGrantId(), ...grant })
     await setClock(w, -AHEAD)
     await sweepGrants(w.services)
     expect(asked).toBe(1)

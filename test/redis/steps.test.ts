@@ -21,25 +21,13 @@ test('the names that a step on an account makes for itself are those that everyb
   const shared = readFileSync(new URL('../../src/redis/lua/include/account-step.lua', import.meta.url), 'utf8')
   const states = ACCOUNT_STATES.map((state) => `inState('${state}')`)
   const script = `${shared} return {ACCOUNT, tokensKey(), accessKey(), watchKey(), samplesKey(), historyKey(), forecastKey(),
-    alertsKey(), alertingKey(), accountLogKey(), accountEventsKey(), acknowledgementsKey(), dueKey('refresh'), dueKey('poll'), dueKey('uninstall'),
+    alertsKey(), alertingKey(), dueKey('refresh'), dueKey('poll'), dueKey('uninstall'),
     freshKey(), firstReadingsKey(), pollFailingKey(), nearestKey(), domainsKey(), ${states.join(', ')}}`
   for (const prefix of ['plimsoll', 'a:account:1']) {
     for (const hubId of [0, 1, 62_515, Number.MAX_SAFE_INTEGER]) {
       const keys = createKeys(prefix)
       const own = keys.account(hubId)
-      const {
-        alerting,
-        accountLog,
-        accountEvents,
-        acknowledgements,
-        due,
-        fresh,
-        firstReadings,
-        pollFailing,
-        nearest,
-        domains,
-        state,
-      } = keys
+      const { alerting, due, fresh, firstReadings, pollFailing, nearest, domains, state } = keys
       expect(await redis.connect().eval(script, 1, keys.own(hubId))).toEqual([
         own.account,
         own.tokens,
@@ -50,9 +38,6 @@ test('the names that a step on an account makes for itself are those that everyb
         own.forecast,
         own.alerts,
         alerting,
-        accountLog,
-        accountEvents,
-        acknowledgements,
         due.refresh,
         due.poll,
         due.uninstall,
@@ -159,20 +144,24 @@ test('tokens that were forgotten are not brought back by a rekey', async () => {
 
 test('a key is registered by those that were judged: of two at once the second judges again', async () => {
   const store = redis.connect()
-  const canaries = 'test:{v1}:canaries'
-  expect(await store.registerKey(canaries, 'k1', 'c1')).toBe('registered')
-  expect(await store.registerKey(canaries, 'k2', 'c2')).toBe('stale')
-  expect(await store.registerKey(canaries, 'k2', 'c2', 'k0')).toBe('stale')
-  expect(await store.registerKey(canaries, 'k1', 'other', 'k1')).toBe('registered')
+  const [canaries, closed] = ['test:{v1}:canaries', 'test:{v1}:closed-keys']
+  const register = (...args: string[]) => store.registerKey(canaries, closed, ...args)
+  expect(await register('k1', 'c1')).toBe('registered')
+  expect(await register('k2', 'c2')).toBe('stale')
+  expect(await register('k2', 'c2', 'k0')).toBe('stale')
+  await store.hset(closed, { k0: 'a-rekey', k1: 'a-rekey' })
+  expect(await register('k1', 'other', 'k1')).toBe('registered')
   expect(await store.hgetall(canaries)).toEqual({ k1: 'c1' })
+  expect(await store.hgetall(closed)).toEqual({ k0: 'a-rekey' })
 })
 
-test('keys are forgotten unless one was marked since they were read', async () => {
+test('keys are forgotten by the rekey that has closed them', async () => {
   const store = redis.connect()
-  const canaries = 'test:{v2}:canaries'
-  await store.hset(canaries, { k1: 'c1', k2: 'c2', k3: 'c3' })
-  expect(await store.retireKeys(canaries, 'k0', 'c0', 'k1', 'c1', 'k2', 'before')).toEqual(['k2'])
-  expect(await store.hgetall(canaries)).toEqual({ k2: 'c2', k3: 'c3' })
+  const [canaries, closed] = ['test:{v2}:canaries', 'test:{v2}:closed-keys']
+  await store.hset(canaries, { k1: 'c1', k2: 'c2', k3: 'c3', k4: 'c4' })
+  await store.hset(closed, { k1: 'mine', k2: 'another', k4: 'mine' })
+  expect(await store.retireKeys(canaries, closed, 'mine', 'k1', 'k2', 'k3')).toEqual(['k2', 'k3'])
+  expect(await store.hkeys(canaries)).toEqual(['k2', 'k3', 'k4'])
 })
 
 /** Null: changed; else what was found. */

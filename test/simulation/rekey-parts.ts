@@ -3,7 +3,7 @@ import type { Store } from '../../src/redis/connect.ts'
 import type { Clock } from '../../src/runtime/clock.ts'
 import { type Rekeyed, rekeyAll } from '../../src/tokens/rekey.ts'
 import { createVault, type Vault, type VaultKey } from '../../src/tokens/vault.ts'
-import { markKey } from '../../src/tokens/vault-keys.ts'
+import { checkKeys, keepKnown } from '../../src/tokens/vault-keys.ts'
 import type { Scene } from './daemon.ts'
 
 export const OLD_KEY: VaultKey = { id: 'k1', key: Buffer.alloc(32, 1) }
@@ -20,6 +20,7 @@ export interface RekeyParts {
 }
 
 const REPORT_EVERY_MS = 10_000
+const sealAdminTokens = async () => {}
 const watcher = { progress: () => {}, waiting: () => {}, signal: new AbortController().signal }
 
 export function rekeyParts(
@@ -31,9 +32,10 @@ export function rekeyParts(
 ): RekeyParts {
   const daemons = new DaemonStore(store, keys)
   const startedAt = clock.now()
+  const begin = () => checkKeys(store, keys, vault, 'allowed')
   const report = async () => {
     const [keyId] = vault.keyIds
-    await markKey(store, keys, vault)
+    await keepKnown(store, keys, vault)
     await daemons.report({
       name,
       version: '',
@@ -46,19 +48,18 @@ export function rekeyParts(
   }
   if (config.rekeys) {
     // The first of all that it asks for.
-    void report()
+    void begin().then(report)
     clock.every(REPORT_EVERY_MS, report)
   }
   const writers = () => daemons.writers(clock.now())
   return {
     reload: async () => {
       vault.replace(config.keys)
+      await begin()
       await report()
     },
-    leave: async () => {
-      await markKey(store, keys, vault)
-      await daemons.leave(name)
-    },
-    rekey: () => rekeyAll({ store, keys, vault: createVault([NEW_KEY, OLD_KEY]), clock, writers }, watcher),
+    leave: () => daemons.leave(name),
+    rekey: () =>
+      rekeyAll({ store, keys, vault: createVault([NEW_KEY, OLD_KEY]), clock, writers, sealAdminTokens }, watcher),
   }
 }

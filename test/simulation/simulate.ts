@@ -256,12 +256,14 @@ class Simulation {
   }
 
   async #import(daemon: Daemon, hubId: number, refreshToken: string): Promise<unknown> {
-    const outcome = await daemon.import(hubId, refreshToken)
-    if (!this.#daemons.includes(daemon)) {
-      await daemon.leave()
-      this.scene.world.kill(daemon.process)
+    try {
+      return await daemon.import(hubId, refreshToken)
+    } finally {
+      if (!this.#daemons.includes(daemon)) {
+        await daemon.leave()
+        this.scene.world.kill(daemon.process)
+      }
     }
-    return outcome
   }
 
   get #living(): Daemon[] {

@@ -1,11 +1,12 @@
 import { randomBytes } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
+import { isRedisAway } from '../../src/redis/away.ts'
 import type { Keys } from '../../src/redis/keys.ts'
 import { NO_ACCOUNT, NO_ALERT_WRITES, stepJson } from '../../src/redis/steps.ts'
 import { Secret } from '../../src/runtime/secret.ts'
 import { type RekeyWatcher, rekeyAll, type Writer } from '../../src/tokens/rekey.ts'
 import { createVault, keyIdOf, type TokenField, type Vault } from '../../src/tokens/vault.ts'
-import { checkKeys, markKey } from '../../src/tokens/vault-keys.ts'
+import { checkKeys } from '../../src/tokens/vault-keys.ts'
 import { putAccess, sealedAccess } from '../support/accounts.ts'
 import { HandClock } from '../support/hand-clock.ts'
 import { redisOfFile } from '../support/of-file.ts'
@@ -85,6 +86,8 @@ function watch(
   }
 }
 
+const sealAdminTokens = async () => {}
+
 /** Nobody waits: the time is over at once. */
 class HastyClock extends HandClock {
   override async wait(ms: number): Promise<void> {
@@ -93,7 +96,7 @@ class HastyClock extends HandClock {
 }
 
 const deps = (keys: Keys, writers: readonly Writer[] = [], store = redis.store) => {
-  return { store, keys, vault: both, clock: new HastyClock(), writers: async () => [...writers] }
+  return { store, keys, vault: both, clock: new HastyClock(), writers: async () => [...writers], sealAdminTokens }
 }
 
 /** A store on which something happens between reading and writing, once per account. */
@@ -123,7 +126,7 @@ describe('a rekey', () => {
     const keys = await fleet(150)
     const version = await redis.store.hget(keys.account(7).account, 'version')
     const rekeyed = await rekeyAll(deps(keys), watch())
-    expect(rekeyed).toMatchObject({ is: 'clean', keyId: 'k2', accounts: 150, replaced: 450, passes: 1, unopened: [] })
+    expect(rekeyed).toMatchObject({ is: 'clean', keyId: 'k2', accounts: 150, replaced: 450, unopened: [] })
     for (let hubId = 1; hubId <= 150; hubId++) expect(await stored(keys, hubId)).toEqual(under('k2', hubId))
     expect(await redis.store.hget(keys.account(7).account, 'version')).toBe(version)
   })
@@ -131,7 +134,7 @@ describe('a rekey', () => {
   test('of what is done already does nothing, and leaves each byte as it is', async () => {
     const keys = await fleet(5, both)
     const before = await redis.store.hgetallBuffer(keys.account(3).tokens)
-    expect(await rekeyAll(deps(keys), watch())).toMatchObject({ is: 'clean', replaced: 0, passes: 1 })
+    expect(await rekeyAll(deps(keys), watch())).toMatchObject({ is: 'clean', replaced: 0 })
     expect(await redis.store.hgetallBuffer(keys.account(3).tokens)).toEqual(before)
   })
 
@@ -173,7 +176,7 @@ describe('a rekey', () => {
       await redis.store.hdel(keys.account(1).tokens, 'previous')
     })
     const rekeyed = await rekeyAll(deps(keys, [], store), watch())
-    expect(rekeyed).toMatchObject({ is: 'clean', replaced: 2, passes: 2 })
+    expect(rekeyed).toMatchObject({ is: 'clean', replaced: 2 })
     expect(await stored(keys, 1)).toEqual({ access: ['k2', 'access-1'], refresh: ['k2', 'refresh-newer'] })
   })
 
@@ -208,7 +211,6 @@ describe('a rekey', () => {
 describe('the keys after a rekey', () => {
   /** A daemon that was not given the new key first. */
   const forgotten: Writer = { daemon: 'host pid 1', keyId: 'k1', needs: [] }
-  const report = (keys: Keys) => markKey(redis.store, keys, old)
 
   test('that ended clean are the first alone, and the others may be taken out', async () => {
     const keys = await fleet(2)
@@ -235,53 +237,68 @@ describe('the keys after a rekey', () => {
     expect(await rekeyAll(deps(keys), watch())).toMatchObject({ is: 'clean', replaced: 6, removable: ['k1'] })
   })
 
-  /** A rekey of two accounts; when it has read them there is also account 64, and this happens. */
-  async function rekeyWhile(keys: Keys, meanwhile: () => Promise<unknown>, writers: readonly Writer[] = []) {
+  /** A rekey of two accounts; this happens when it has read them. */
+  async function rekeyWhile(keys: Keys, meanwhile: () => Promise<unknown>) {
     let isDone = false
     const store = storeWith(async () => {
       if (isDone) return
       isDone = true
-      await connect(keys, 64, old)
       await meanwhile()
     })
-    return rekeyAll(deps(keys, writers, store), watch())
+    return rekeyAll(deps(keys, [], store), watch())
   }
 
-  test('are not forgotten when somebody with another one came and went behind the back of the walk', async () => {
+  test('take no token any more behind the back of the walk: whoever comes late with one is told', async () => {
     const keys = await fleet(2)
-    const rekeyed = await rekeyWhile(keys, () => report(keys))
-    expect(rekeyed).toMatchObject({ is: 'clean', passes: 2, replaced: 9, removable: ['k1'] })
+    let refused: unknown
+    const late = () => connect(keys, 64, old).catch((error: unknown) => (refused = error))
+    expect(await rekeyWhile(keys, late)).toMatchObject({ is: 'clean', replaced: 6, removable: ['k1'] })
+    expect(refused).toMatchObject({ message: expect.stringContaining('another key than k1 by now') })
+    expect(isRedisAway(refused)).toBe(true)
+    expect(await stored(keys, 64)).toEqual({})
+    await expect(connect(keys, 64, old)).rejects.toThrow('another key than k1 by now')
+  })
+
+  test('are not forgotten when a process with another one first began behind the back of the walk', async () => {
+    const keys = await fleet(2)
+    const oldFirst = createVault([k1, k2])
+    const rekeyed = await rekeyWhile(keys, async () => {
+      await checkKeys(redis.store, keys, oldFirst)
+      await connect(keys, 64, oldFirst)
+    })
+    expect(rekeyed).toMatchObject({ is: 'writing', removable: [], writingKeys: ['k1'] })
+    await expect(checkKeys(redis.store, keys, createVault([k2]))).rejects.toThrow('k1')
+    expect(await rekeyAll(deps(keys), watch())).toMatchObject({ is: 'clean', replaced: 3, removable: ['k1'] })
     expect(await stored(keys, 64)).toEqual(under('k2', 64))
   })
 
-  test('are not forgotten when a daemon with another one came behind the back of the walk, and goes on', async () => {
-    const keys = await fleet(2)
-    const writers: Writer[] = []
-    const come = async () => {
-      writers.push(forgotten)
-      await report(keys)
-    }
-    const rekeyed = await rekeyWhile(keys, come, writers)
-    expect(rekeyed).toMatchObject({ is: 'writing', removable: [], writers: [{ daemon: 'host pid 1', keyId: 'k1' }] })
-    await expect(checkKeys(redis.store, keys, createVault([k2]))).rejects.toThrow('k1')
-  })
-
-  test('are known again once a daemon reports that was taken for dead', async () => {
+  test('reach a value that became the one before while it was replaced', async () => {
     const keys = await fleet(1)
-    expect(await rekeyAll(deps(keys), watch())).toMatchObject({ is: 'clean', removable: ['k1'] })
-    await report(keys)
-    await expect(checkKeys(redis.store, keys, createVault([k2]))).rejects.toThrow('k1')
+    const { tokens } = keys.account(1)
+    const rekeyed = await rekeyWhile(keys, async () => {
+      await redis.store.hset(tokens, 'previous2', (await redis.store.hgetBuffer(tokens, 'refresh')) as Buffer)
+      await redis.store.hset(tokens, 'refresh', both.seal(new Secret('refresh-newer'), 1, 'refresh'))
+    })
+    expect(rekeyed).toMatchObject({ is: 'clean', replaced: 3, removable: ['k1'] })
+    expect(await stored(keys, 1)).toEqual({
+      ...under('k2', 1),
+      refresh: ['k2', 'refresh-newer'],
+      previous2: ['k2', 'refresh-1'],
+    })
   })
 
-  test('are not forgotten while values under another key keep appearing, and the key is named', async () => {
+  test('are all known until the admin tokens are sealed anew', async () => {
+    const keys = await fleet(1)
+    const fails = { ...deps(keys), sealAdminTokens: () => Promise.reject(new Error('no admin token')) }
+    await expect(rekeyAll(fails, watch())).rejects.toThrow('no admin token')
+    expect((await redis.store.hkeys(keys.canaries)).sort()).toEqual(['k1'])
+  })
+
+  test('are not forgotten while a value is another one whenever it is to be replaced', async () => {
     const keys = await fleet(1)
     const again = () => putAccess(redis.store, keys, old.seal(new Secret('access-1'), 1, 'access'), 1)
-    let writing: Promise<unknown> = Promise.resolve()
-    const store = storeWith(async () => {
-      writing = again()
-      await writing
-    })
-    const rekeyed = await rekeyAll(deps(keys, [], store), watch())
-    expect(rekeyed).toMatchObject({ is: 'writing', passes: 5, writers: [], writingKeys: ['k1'], removable: [] })
+    const store = storeWith(again)
+    await expect(rekeyAll(deps(keys, [], store), watch())).rejects.toThrow('could not be written')
+    expect(await redis.store.hkeys(keys.canaries)).toEqual(['k1'])
   })
 })

@@ -217,7 +217,8 @@ test('a rekey seals tokens anew, names those that no key opens, and lets no key 
   const { process, answer, clock } = await installation(1)
   seal(createVault([vaultKey]), answer(1))
   seal(createVault([k3]), answer(2))
-  const deps = { store: redis.store, keys: process().keys, vault: both, clock, writers: async () => [], dataDir }
+  const others = { writers: async () => [], sealAdminTokens: async () => {} }
+  const deps = { store: redis.store, keys: process().keys, vault: both, clock, ...others, dataDir }
   await redis.store.hset(deps.keys.canaries, { k1: '', k2: '', k3: '' })
   expect(await rekeyAll(deps, watcher)).toMatchObject({
     is: 'clean',
@@ -236,7 +237,8 @@ test('a key stays while the folder of another machine needs it', async () => {
   const { process, answer, clock } = await installation(1)
   let needs = () => unopenedLines(createVault([k2]), dataDir).map((one) => one.needs ?? 'damaged')
   const writers = async () => [{ daemon: 'far pid 1', keyId: 'k2', needs: needs() }]
-  const deps = { store: redis.store, keys: process().keys, vault: both, clock, writers }
+  const sealAdminTokens = async () => {}
+  const deps = { store: redis.store, keys: process().keys, vault: both, clock, writers, sealAdminTokens }
   await redis.store.hset(deps.keys.canaries, { k1: '', k2: '' })
   seal(createVault([vaultKey]), answer(1))
   const needed = [{ daemon: 'far pid 1', key: 'k1' }]

@@ -2,6 +2,7 @@ import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypt
 import { join, resolve } from 'node:path'
 import type { Store } from '../../redis/connect.ts'
 import type { Keys } from '../../redis/keys.ts'
+import { untilWritten } from '../../redis/steps.ts'
 import { openDataFolder, readOwnFile, writeOnce } from '../../runtime/data-folder.ts'
 import { isSameText, Secret } from '../../runtime/secret.ts'
 import type { Vault } from '../../tokens/vault.ts'
@@ -118,8 +119,7 @@ export class AdminTokenStore {
   async list(): Promise<NamedToken[]> {
     const sealKeys = this.#sealKeys()
     const records = Object.entries(await this.#store.hgetall(this.#key))
-    const tokens = records.map(([name, text]) => decodeToken(name, text, sealKeys))
-    return tokens.sort((a, b) => (a.name < b.name ? -1 : 1))
+    return records.map(([name, text]) => decodeToken(name, text, sealKeys)).sort((a, b) => (a.name < b.name ? -1 : 1))
   }
 
   /** The one moment at which the token itself is there. */
@@ -129,9 +129,9 @@ export class AdminTokenStore {
     const inOrder = SCOPES.filter((scope) => scopes.includes(scope))
     const facts = { name, hash: hashOf(token.reveal()), scopes: inOrder, createdAt: now }
     const record = encodeToken({ ...facts, lastUsedAt: null, seal: sealOf(facts, this.#sealKeys()[0]) })
-    const isNew = (await this.#store.hsetnx(this.#key, name, record)) === 1
+    await this.#store.hsetnx(this.#key, name, record)
     // A command that was sent again, because its answer was lost, finds its own record.
-    return isNew || (await this.#store.hget(this.#key, name)) === record ? token : 'taken'
+    return (await this.#store.hget(this.#key, name)) === record ? token : 'taken'
   }
 
   async remove(name: string): Promise<'removed' | 'unknown'> {
@@ -142,15 +142,14 @@ export class AdminTokenStore {
     await this.#replace(token, { ...token, lastUsedAt: now })
   }
 
-  /** With the first key, before the others are taken away. */
+  /** With the first key, before the others are taken away. One whose use was noted in between is read again. */
   async sealAnew(): Promise<void> {
     const [first] = this.#sealKeys()
-    for (const token of await this.list()) {
-      const seal = sealOf(token, first)
-      if (!token.isOurs || token.seal === seal) continue
-      // The token's use was noted in between: the rest is unchanged.
-      if ((await this.#replace(token, { ...token, seal })) === 'stale') return this.sealAnew()
-    }
+    await untilWritten('the seals of admin tokens', async () => {
+      const others = (await this.list()).filter((token) => token.isOurs && token.seal !== sealOf(token, first))
+      for (const token of others) await this.#replace(token, { ...token, seal: sealOf(token, first) })
+      return others.length === 0 ? 'sealed' : 'stale'
+    })
   }
 
   #replace(before: NamedToken, after: NamedToken): Promise<'replaced' | 'stale'> {

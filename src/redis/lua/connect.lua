@@ -14,6 +14,8 @@ local hubId, now, access, refresh, scopes = ARGV[1], ARGV[2], ARGV[3], ARGV[4], 
 local obtainedAt, expiresAt, refreshAt = ARGV[6], ARGV[7], ARGV[8]
 local fields, writes, version = cjson.decode(ARGV[9]), cjson.decode(ARGV[10]), tonumber(ARGV[11])
 local grant, previous, onlyKept = ARGV[12], ARGV[13], ARGV[14] == 'kept'
+local refused = refusalOfKey(refresh)
+if refused then return refused end
 
 local function ending(answer)
   local key = AT .. ':grant:' .. grant
@@ -62,6 +64,8 @@ return ending(event)
 -- Returns 'imported' | 'kept' | 'uninstalled' (known, and kept so) | 'replaced'.
 local hubId, now, refresh, replace, fields = ARGV[1], ARGV[2], ARGV[3], ARGV[4] == 'replace', cjson.decode(ARGV[5])
 local version = tonumber(ARGV[6])
+local refused = refusalOfKey(refresh)
+if refused then return refused end
 
 local state, stored = redis.call('HGET', ACCOUNT, 'state'), storedVersion()
 -- By this very step, whose answer was lost.
@@ -90,6 +94,8 @@ return string.format('%.0f', nextIntent())
 -- Returns 'parked' | 'gone' (newer tokens of it are there, or its account has them).
 local id, nextAt, version, refresh = ARGV[1], ARGV[2], tonumber(ARGV[3]), ARGV[4]
 local grant = AT .. ':grant:' .. id
+local refused = refusalOfKey(refresh)
+if refused then return refused end
 
 local before = redis.call('HMGET', grant, 'version', 'refresh')
 if versionIn(before[1]) > version or intentOf(storedVersion()) >= intentOf(version) then return 'gone' end
@@ -98,13 +104,6 @@ redis.call('HSET', grant, 'version', string.format('%.0f', version), 'refresh', 
 -- Another worker may have claimed it for longer.
 redis.call('ZADD', AT .. ':due:grant', 'GT', nextAt, id)
 return 'parked'
-
---!step planGrant
--- Ends the claim on a grant, unless another worker has claimed it since.
--- KEYS: due grants. ARGV: id, end of the claim, next try. Returns how many were planned.
-if tonumber(redis.call('ZSCORE', KEYS[1], ARGV[1]) or '') ~= tonumber(ARGV[2]) then return 0 end
-redis.call('ZADD', KEYS[1], ARGV[3], ARGV[1])
-return 1
 
 --!step storeMetadata
 --!include account-step

@@ -72,6 +72,8 @@ local hubId, owner, read, obtainedAt, expiresAt, refreshAt, pollAt, again, redee
 local access, refresh, writes = ARGV[2], ARGV[3], ARGV[4]
 -- The owner of an imported account is asked for at once; so much later where no worker came to it, or it had no answer.
 local ASKED_AGAIN_MS = 15000
+local refused = refusalOfKey(access)
+if refused then return refused end
 
 local a = redis.call('HMGET', ACCOUNT, 'state', 'version', 'metadataDue', 'refreshing', 'hubDomain')
 local hadLease = string.match(a[4] or '', '^%S+') == owner

@@ -8,7 +8,7 @@ local writes = cjson.decode(ARGV[2])
 
 if not alertsAreAsRead(writes.changes) then return 'stale' end
 writeAlerts(ARGV[1], writes)
-if ARGV[3] then noteAcknowledgement(ARGV[1], ARGV[3]) end
+if ARGV[3] then redis.call('XADD', AT .. ':acknowledgements', '*', 'hubId', ARGV[1], 'details', ARGV[3]) end
 return 'changed'
 
 --!step changeContact

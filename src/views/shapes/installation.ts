@@ -31,7 +31,6 @@ export const RekeyedShape = shape('Rekeyed', 'Outcome of encrypting all stored t
   key: text('The key that everything is to be under.'),
   accounts: count('Checked.'),
   replaced: count('Values that were encrypted with the first key.'),
-  passes: count('How often all accounts were checked.'),
   unopened: z
     .array(z.object({ hubId: z.int(), fields: z.array(z.string()), reason: z.string() }))
     .describe('Accounts with values that no configured key opens, or whose tokens can not be read.'),

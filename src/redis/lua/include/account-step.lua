@@ -22,7 +22,6 @@ local function samplesKey() return AT .. ':samples:' .. OF end
 local function historyKey() return AT .. ':history:' .. OF end
 local function forecastKey() return AT .. ':forecast:' .. OF end
 local function alertsKey() return AT .. ':alerts:' .. OF end
-local function transitionsKey() return AT .. ':transitions:' .. OF end
 
 local function dueKey(kind) return AT .. ':due:' .. kind end
 local function freshKey() return AT .. ':fresh' end
@@ -31,30 +30,19 @@ local function pollFailingKey() return AT .. ':poll-failing' end
 local function nearestKey() return AT .. ':nearest' end
 local function domainsKey() return AT .. ':domains' end
 local function alertingKey() return AT .. ':alerting' end
-local function accountLogKey() return AT .. ':account-log' end
 local function leftKey() return AT .. ':left:' .. OF end
 
-local function accountEventsKey() return AT .. ':account-events' end
-local function acknowledgementsKey() return AT .. ':acknowledgements' end
-
-local function inState(state)
-  return AT .. ':accounts:' .. state
-end
+local function inState(state) return AT .. ':accounts:' .. state end
 
 -- For receivers that want to know: an account came, was lost, works again or went.
 local function noteEvent(hubId, event)
-  redis.call('XADD', accountEventsKey(), '*', 'hubId', hubId, 'event', event)
-end
-
--- Likewise; details: JSON.
-local function noteAcknowledgement(hubId, details)
-  redis.call('XADD', acknowledgementsKey(), '*', 'hubId', hubId, 'details', details)
+  redis.call('XADD', AT .. ':account-events', '*', 'hubId', hubId, 'event', event)
 end
 
 -- An account came, came back or went. Its domain is not part of it: that is forgotten with the account.
 local function logAccount(hubId, event, now)
   if event ~= 'uninstalled' then noteEvent(hubId, 'connected') end
-  redis.call('XADD', accountLogKey(), 'MAXLEN', '~', MOST_ACCOUNT_EVENTS, '*', 'hubId', hubId, 'event', event, 'at', now)
+  redis.call('XADD', AT .. ':account-log', 'MAXLEN', '~', MOST_ACCOUNT_EVENTS, '*', 'hubId', hubId, 'event', event, 'at', now)
 end
 
 local function isLive(state)
@@ -88,6 +76,14 @@ end
 -- The stored token has worked: whatever it took the place of has not to be tried any more.
 local function dropPrevious()
   for n in ipairs(previousTokens()) do redis.call('HDEL', tokensKey(), previousName(n)) end
+end
+
+-- The refusal of a value under a key that a rekey has closed, or nil: its walk would not find it. The key's id is at the head of
+-- the value, behind its length.
+local function refusalOfKey(sealed)
+  local id = string.sub(sealed, 3, 2 + (string.byte(sealed, 2) or 0))
+  if redis.call('HEXISTS', AT .. ':closed-keys', id) == 0 then return nil end
+  return { err = 'KEYCLOSED all is encrypted with another key than ' .. id .. ' by now: name that one first in encryption.keys' }
 end
 
 -- The access token has a string of its own, so that one MGET begins the polls of many accounts: a line of what a poll needs to
@@ -271,7 +267,7 @@ local function writeAlerts(hubId, writes)
     if change[3] == '' then redis.call('HDEL', alertsKey(), change[1])
     else redis.call('HSET', alertsKey(), change[1], change[3]) end
   end
-  appendTransitions(AT, transitionsKey(), writes.entries)
+  appendTransitions(AT, AT .. ':transitions:' .. OF, writes.entries)
   if #writes.changes > 0 then
     if redis.call('EXISTS', alertsKey()) == 1 then redis.call('SADD', alertingKey(), hubId)
     else redis.call('SREM', alertingKey(), hubId) end

@@ -1,16 +1,6 @@
 --!include account-step
 -- Shared by the steps that give an account a new grant.
 
--- A new start: whatever went wrong with the tokens and the installation from before says nothing about these.
-local function forgetTroubles()
-  redis.call('HDEL', ACCOUNT, 'failures', 'failureClass', 'failureReason', 'failureAt', 'failingSince', 'rejectedAt',
-    'retryAt', 'parkedUntil', 'refreshing', 'interruptedAt', 'tokenOf', 'metadataDue', 'uninstallAskedAt', 'uninstallReason', 'uninstallBy',
-    'uninstallAttempts', 'uninstallFailureReason', 'uninstallFailureAt', 'uninstalledAt', 'uninstallEnding', 'purgeAt')
-  markWatch('g')
-  redis.call('ZREM', pollFailingKey(), OF)
-  redis.call('ZREM', firstReadingsKey(), OF)
-end
-
 -- The refresh token there before is kept: of two installs that crossed, the provider may hold the other one to be the last. Unless it
 -- may be of another account, which has no scopes here: to redeem it could end that one.
 local function beginGrant(hubId, version, refresh, fields, refreshAt)
@@ -20,7 +10,13 @@ local function beginGrant(hubId, version, refresh, fields, refreshAt)
   redis.call('HSET', tokensKey(), 'refresh', refresh)
   redis.call('HDEL', tokensKey(), 'scopes')
   redis.call('DEL', accessKey())
-  forgetTroubles()
+  -- A new start: whatever went wrong with the tokens and the installation from before says nothing about these.
+  redis.call('HDEL', ACCOUNT, 'failures', 'failureClass', 'failureReason', 'failureAt', 'failingSince', 'rejectedAt',
+    'retryAt', 'parkedUntil', 'refreshing', 'interruptedAt', 'tokenOf', 'metadataDue', 'uninstallAskedAt', 'uninstallReason', 'uninstallBy',
+    'uninstallAttempts', 'uninstallFailureReason', 'uninstallFailureAt', 'uninstalledAt', 'uninstallEnding', 'purgeAt')
+  markWatch('g')
+  redis.call('ZREM', pollFailingKey(), OF)
+  redis.call('ZREM', firstReadingsKey(), OF)
   setVersion(version)
   setFields(fields)
   setState(hubId, 'active')
