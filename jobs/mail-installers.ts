@@ -7,7 +7,6 @@ import { receiversOf } from '../src/alerts/route.ts'
 import { type Circumstances, readCircumstances } from '../src/alerts/sending/hold.ts'
 import { silenceOf } from '../src/alerts/silence.ts'
 import { planReconnectMail } from '../src/delivery/reconnect-mail.ts'
-import { unlessOfOtherType } from '../src/redis/other-type.ts'
 import { reconnectMailEvery } from '../src/tokens/ask-to-reconnect.ts'
 import type { JobDeps } from './job-deps.ts'
 
@@ -69,7 +68,7 @@ async function readDueMail(
 ): Promise<DueMail | undefined> {
   const { hubId, hubDomain, refusedSince, contact } = account
   if (addresseeFor(account, true).is === 'none' || refusedSince === null) return undefined
-  const stored = await unlessOfOtherType(store.hget(keys.account(hubId).alerts, TOKEN_FIELD), null)
+  const stored = await store.hget(keys.account(hubId).alerts, TOKEN_FIELD)
   const state = decodeState(stored)
   if (state?.level !== 'critical' || currentAcknowledgement(state, now) !== undefined) return undefined
   const open = { hubId, hubDomain, field: TOKEN_FIELD, state: { ...state, level: state.level } }

@@ -5,7 +5,6 @@ import { type AlertedAccount, openAlertMessages, readAlertedAccounts } from '../
 import { receiversOf } from '../src/alerts/route.ts'
 import { decodeSendState } from '../src/alerts/sending/send-state.ts'
 import { BATCH, type PlannedEvent, type StoredEvent, type WaitingAcknowledgement } from '../src/delivery/event-store.ts'
-import { unlessOfOtherType } from '../src/redis/other-type.ts'
 import { chunksOf } from '../src/runtime/chunks-of.ts'
 import { defined } from '../src/runtime/defined.ts'
 import type { JobDeps } from './job-deps.ts'
@@ -68,7 +67,7 @@ async function accountMessages(
   const domains = new Map<number, string>()
   for (const { hubId } of waiting) {
     if (domains.has(hubId)) continue
-    domains.set(hubId, (await unlessOfOtherType(store.hget(keys.account(hubId).account, 'hubDomain'), null)) ?? '')
+    domains.set(hubId, (await store.hget(keys.account(hubId).account, 'hubDomain')) ?? '')
   }
   return waiting.flatMap((one) =>
     eventReceivers.accounts.map((receiver) => {
@@ -146,7 +145,7 @@ async function readSent(
   const sent = new Set<string>()
   for (const receiver of eventReceivers.acknowledgements) {
     for (const some of chunksOf(alerts, BATCH)) {
-      const known = await unlessOfOtherType(store.hmget(keys.delivery.known(receiver), ...some), [])
+      const known = await store.hmget(keys.delivery.known(receiver), ...some)
       for (const [n, alert] of some.entries()) {
         const { lastSent } = decodeSendState(known[n])
         if (lastSent !== undefined && lastSent.isOver !== true) sent.add(`${receiver}|${alert}`)

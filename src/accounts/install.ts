@@ -1,5 +1,4 @@
 import { createHmac, randomBytes } from 'node:crypto'
-import { unlessOfOtherType } from '../redis/other-type.ts'
 import { isSameText, Secret } from '../runtime/secret.ts'
 import { type LinkKind, readSigned, signedPath } from '../runtime/signed-links.ts'
 import type { GrantToStore } from '../tokens/token-store.ts'
@@ -102,13 +101,15 @@ interface CodeUse {
   until: number
 }
 
-async function redeemOnce(deps: CodeDeps, use: CodeUse): Promise<InstallOutcome> {
+/** Visits that gave the code back while this one waited for their outcome. */
+const MOST_TRIES = 10
+
+async function redeemOnce(deps: CodeDeps, use: CodeUse, tries = 1): Promise<InstallOutcome> {
   const pending = deps.pending.idleGrant(use.id)
   if (pending !== undefined) return noteOutcome(deps, use, await finishAgain(deps, pending))
   const note = deps.keys.usedInstallState(use.id)
   const begun = noteText(deps, use, 'begun', deps.clock.now())
-  if ((await deps.store.set(note, begun, 'PX', lastsMs(deps, use), 'NX')) === null)
-    return unlessOfOtherType(showFirst(deps, use), { is: 'bad-state' })
+  if ((await deps.store.set(note, begun, 'PX', lastsMs(deps, use), 'NX')) === null) return showFirst(deps, use, tries)
   const outcome = await connectWithCode(deps, new Secret(use.code), { id: use.id, only: use.only })
   // The code is as good as before.
   if (outcome.is === 'waits') await deps.store.del(note)
@@ -151,12 +152,13 @@ const DIED_AFTER_MS = 5 * 60_000
  * The outcome of the first visit with this very code, while its account is connected; a first visit under way is waited for.
  * Another code with the same state learns nothing.
  */
-async function showFirst(deps: CodeDeps, use: CodeUse): Promise<InstallOutcome> {
+async function showFirst(deps: CodeDeps, use: CodeUse, tries: number): Promise<InstallOutcome> {
   const { store, keys, vault, clock } = deps
   for (let waited = 0; ; waited += LOOK_EVERY_MS) {
     const text = await store.get(keys.usedInstallState(use.id))
     // The first visit gave the code back, or left the grant pending.
-    if (text === null || deps.pending.idleGrant(use.id) !== undefined) return redeemOnce(deps, use)
+    if (text === null || deps.pending.idleGrant(use.id) !== undefined)
+      return tries < MOST_TRIES ? redeemOnce(deps, use, tries + 1) : { is: 'bad-state' }
     const noted = /^(begun|connected|reconnected|parked|other-account|over) (\d{1,16}) ([\w-]{43})$/.exec(text)
     const [, is = 'over', about = '', signature = ''] = noted ?? []
     const isSame = vault.deriveEach(STATE_KEY).some((key) => isSameText(signature, sign(key, `code:${use.code}`)))

@@ -1,7 +1,6 @@
 import { readWatch } from '../limits/watch/read-watch.ts'
 import type { Store } from '../redis/connect.ts'
 import { ACCOUNT_STATES, type AccountState, hubIdsIn, type Keys } from '../redis/keys.ts'
-import { unlessOfOtherType } from '../redis/other-type.ts'
 import { resultsOf } from '../redis/results-of.ts'
 import { type Account, readAccount } from './account.ts'
 
@@ -17,10 +16,7 @@ export class Registry {
 
   async get(hubId: number): Promise<Account | undefined> {
     const [hash, kept] = await Promise.all([
-      unlessOfOtherType<Record<string, string>, Record<string, string>>(
-        this.#store.hgetall(this.#keys.account(hubId).account),
-        {},
-      ),
+      this.#store.hgetall(this.#keys.account(hubId).account),
       readWatch(this.#store, this.#keys, hubId),
     ])
     const watch = kept === 'unreadable' ? kept : kept?.watch
@@ -42,7 +38,7 @@ export class Registry {
   }
 
   async grantedScopes(hubId: number): Promise<string[]> {
-    const scopes = await unlessOfOtherType(this.#store.hget(this.#keys.account(hubId).tokens, 'scopes'), null)
+    const scopes = await this.#store.hget(this.#keys.account(hubId).tokens, 'scopes')
     return scopes === null || scopes === '' ? [] : scopes.split(' ')
   }
 
@@ -133,8 +129,8 @@ async function exportOne(store: Store, keys: Keys, hubId: number): Promise<Expor
   const { account, tokens } = keys.account(hubId)
   const [found, tokenOf, sealed] = await Promise.all([
     new Registry(store, keys).get(hubId),
-    unlessOfOtherType(store.hget(account, 'tokenOf'), null),
-    unlessOfOtherType(store.hgetBuffer(tokens, 'refresh'), null),
+    store.hget(account, 'tokenOf'),
+    store.hgetBuffer(tokens, 'refresh'),
   ])
   // A token that turned out to be another account's is not carried on under the wrong name.
   if (found === undefined || tokenOf !== null || sealed === null) return undefined

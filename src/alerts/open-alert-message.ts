@@ -5,7 +5,6 @@ import { type Readings, readAt } from '../limits/readings.ts'
 import { parseSeriesId, type Series, seriesById } from '../limits/series.ts'
 import type { Store } from '../redis/connect.ts'
 import type { Keys } from '../redis/keys.ts'
-import { unlessOfOtherType } from '../redis/other-type.ts'
 import { NO_ACCOUNT } from '../redis/steps.ts'
 import { defined } from '../runtime/defined.ts'
 import { isoOf } from '../text/format-time.ts'
@@ -40,7 +39,7 @@ export function readAlertedAccounts(store: Store, keys: Keys, hubIds: readonly n
   return Promise.all(
     hubIds.map(async (hubId) => {
       const [hubDomain, states, readings, forecasts] = await Promise.all([
-        unlessOfOtherType(store.hget(keys.account(hubId).account, 'hubDomain'), null),
+        store.hget(keys.account(hubId).account, 'hubDomain'),
         storedStates(store, keys, hubId),
         readReadings(store, keys, hubId),
         readForecasts(store, keys, hubId),

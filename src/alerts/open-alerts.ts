@@ -3,7 +3,6 @@ import type { SeriesName } from '../limits/reports/report.ts'
 import { parseSeriesId, seriesById } from '../limits/series.ts'
 import type { Store } from '../redis/connect.ts'
 import type { Keys } from '../redis/keys.ts'
-import { unlessOfOtherType } from '../redis/other-type.ts'
 import { NO_ACCOUNT } from '../redis/steps.ts'
 import { defined } from '../runtime/defined.ts'
 import { isoOf } from '../text/format-time.ts'
@@ -139,13 +138,13 @@ export async function readOpenIds(store: Store, keys: Keys, hubIds: readonly num
 
 /** States of an account's alerts, as stored. */
 export function storedStates(store: Store, keys: Keys, hubId: number): Promise<Record<string, string>> {
-  return unlessOfOtherType(store.hgetall(keys.account(hubId).alerts), {})
+  return store.hgetall(keys.account(hubId).alerts)
 }
 
 export async function openStatesOf(store: Store, keys: Keys, hubId: number): Promise<OpenState[]> {
   const own = keys.account(hubId)
   const [hubDomain, states] = await Promise.all([
-    unlessOfOtherType(store.hget(own.account, 'hubDomain'), null),
+    store.hget(own.account, 'hubDomain'),
     storedStates(store, keys, hubId),
   ])
   return Object.entries(states).flatMap(([field, stored]) => {

@@ -1,6 +1,5 @@
 import type { Store } from '../redis/connect.ts'
 import type { Keys } from '../redis/keys.ts'
-import { unlessOfOtherType } from '../redis/other-type.ts'
 import { readSince } from '../redis/read-since.ts'
 import { chunksOf } from '../runtime/chunks-of.ts'
 import { isoOf } from '../text/format-time.ts'
@@ -75,8 +74,7 @@ async function nameAccounts({ store, keys }: Sources, changes: readonly FleetCha
   for (const some of chunksOf(nameless)) {
     await Promise.all(
       some.map(async (account) => {
-        const reading = store.hget(keys.account(account.hubId).account, 'hubDomain')
-        account.hubDomain = (await unlessOfOtherType(reading, null)) ?? ''
+        account.hubDomain = (await store.hget(keys.account(account.hubId).account, 'hubDomain')) ?? ''
       }),
     )
   }

@@ -1,6 +1,5 @@
 import type { Store } from '../redis/connect.ts'
 import type { Keys } from '../redis/keys.ts'
-import { unlessOfOtherType } from '../redis/other-type.ts'
 import type { Alert } from './alert.ts'
 
 /** Alerts that name records, with the data center of their account where it is known: links to records lead there. */
@@ -9,7 +8,7 @@ export function withHublets(store: Store, keys: Keys, alerts: readonly Alert[]):
     alerts.map(async (alert) => {
       const { account, records } = alert
       if (account === undefined || records === undefined || records.items.length === 0) return alert
-      const hublet = await unlessOfOtherType(store.hget(keys.account(account.hubId).account, 'hublet'), null)
+      const hublet = await store.hget(keys.account(account.hubId).account, 'hublet')
       return hublet === null ? alert : { ...alert, account: { ...account, hublet } }
     }),
   )

@@ -5,7 +5,6 @@ import { TOKEN_FIELD } from '../alerts/alert-state.ts'
 import { type OpenAlert, type OpenState, rankedState, readOpenAlerts } from '../alerts/open-alerts.ts'
 import { readNewFleet } from '../limits/coverage.ts'
 import type { DueKind } from '../redis/keys.ts'
-import { unlessOfOtherType } from '../redis/other-type.ts'
 import { NO_ACCOUNT } from '../redis/steps.ts'
 import { iso } from '../text/format-time.ts'
 import { findAlerts } from '../views/find-alerts.ts'
@@ -128,7 +127,7 @@ async function groupOf(
 ): Promise<AccountGroup> {
   const hubId = count === 0 ? undefined : await readFirst()
   if (hubId === undefined) return { count, handled: 0, first: undefined }
-  const hubDomain = await unlessOfOtherType(store.hget(keys.account(hubId).account, 'hubDomain'), null)
+  const hubDomain = await store.hget(keys.account(hubId).account, 'hubDomain')
   return { count, handled: 0, first: { hubId, hubDomain: hubDomain ?? '' } }
 }
 

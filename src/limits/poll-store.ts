@@ -1,7 +1,6 @@
 import { UnreadableRecord } from '../redis/account-record.ts'
 import type { Store } from '../redis/connect.ts'
 import type { AccountState, Keys } from '../redis/keys.ts'
-import { unlessOfOtherType } from '../redis/other-type.ts'
 import type { Argument } from '../redis/scripts.ts'
 import { type AlertWrites, table } from '../redis/steps.ts'
 import { parseAccess, type StoredAccess } from '../tokens/stored-access.ts'
@@ -214,7 +213,7 @@ export class PollStore {
     const { account } = this.#keys.account(hubId)
     const [at, [state, hubDomain], kept] = await Promise.all([
       this.#store.zscore(this.#keys.due.poll, hubId),
-      unlessOfOtherType(this.#store.hmget(account, 'state', 'hubDomain'), []),
+      this.#store.hmget(account, 'state', 'hubDomain'),
       readWatch(this.#store, this.#keys, hubId),
     ])
     if (at === null || state == null || kept === undefined || kept === 'unreadable') return undefined
@@ -244,7 +243,7 @@ export class PollStore {
   async refreshes(hubId: number): Promise<LastRefresh> {
     const fields = ['refreshedAt', 'failureClass', 'failureReason'] as const
     const { account } = this.#keys.account(hubId)
-    const [at, failed, reason] = await unlessOfOtherType(this.#store.hmget(account, ...fields), [])
+    const [at, failed, reason] = await this.#store.hmget(account, ...fields)
     return { at: Number(at ?? 0) || 0, failure: failed == null ? undefined : { class: failed, reason: reason ?? '' } }
   }
 

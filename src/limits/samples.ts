@@ -1,7 +1,6 @@
 import type { ObjectId } from '../provider/read.ts'
 import type { Store } from '../redis/connect.ts'
 import type { Keys } from '../redis/keys.ts'
-import { unlessOfOtherType } from '../redis/other-type.ts'
 import { readKey, UnreadableBytes } from './history/packed-bytes.ts'
 import { type Fetched, isFailure, keyOf, type Readings } from './readings.ts'
 import { metricKind } from './reports/all-reports.ts'
@@ -129,7 +128,7 @@ export class SampleStore {
   async read(hubId: number): Promise<Samples> {
     const { samples } = this.#keys.account(hubId)
     const [stored, kept] = await Promise.all([
-      unlessOfOtherType(this.#store.getBuffer(samples), Buffer.alloc(0)),
+      this.#store.getBuffer(samples),
       readWatch(this.#store, this.#keys, hubId),
     ])
     if (stored === null) return {}

@@ -1,5 +1,6 @@
 import { type ChainableCommander, Cluster, Redis, type RedisOptions } from 'ioredis'
 import type { Secret } from '../runtime/secret.ts'
+import { readOtherTypesAsNothing } from './other-type.ts'
 import { guardSteps, loadScripts, OF_MANY_ACCOUNTS } from './scripts.ts'
 import { SteadySentinelConnector } from './sentinel-connector.ts'
 
@@ -78,6 +79,7 @@ export function connectRedis(
   // "No node can be used" names no cause: the error of the last node of a cluster does.
   store.on('error', (error: Error & { lastNodeError?: Error | null }) => onError(error.lastNodeError ?? error))
   if (purpose === 'queues') letWorkersWait(store)
+  else readOtherTypesAsNothing(store)
   if (purpose === 'pages') nameTimeouts(store, pagesMs)
   return store
 }

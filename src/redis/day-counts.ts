@@ -1,5 +1,5 @@
 import type { Store } from './connect.ts'
-import { isOfOtherType, unlessOfOtherType } from './other-type.ts'
+import { isOfOtherType } from './other-type.ts'
 
 const DAY_MS = 86_400_000
 
@@ -38,7 +38,7 @@ export async function readDays<Name extends string>(
   { key, names, days }: DayCounts<Name>,
   now: number,
 ): Promise<{ sums: Record<Name, number>; days: number }> {
-  const stored = await unlessOfOtherType(store.hgetall(key), {})
+  const stored = await store.hgetall(key)
   const sums = Object.fromEntries(names.map((name) => [name, 0])) as Record<Name, number>
   const today = Math.floor(now / DAY_MS)
   let first = today + 1

@@ -3,14 +3,30 @@ export function isOfOtherType(error: unknown): boolean {
   return error instanceof Error && error.message.startsWith('WRONGTYPE')
 }
 
+/** Answers of reads where there is no key. */
+const NOTHING = {
+  get: null,
+  getBuffer: null,
+  hget: null,
+  hgetBuffer: null,
+  hmget: [],
+  hgetall: {},
+  lrange: [],
+  xrevrange: [],
+}
+
 /**
- * A value of one account among many: `instead` where its key is of another type, which the account's own work finds.
+ * Has reads find nothing in a key of another type: what is wrong with one account fails no list of many. Steps do fail at it, and
+ * with them the work on that account, which puts it aside.
  */
-export async function unlessOfOtherType<T, Instead>(reading: Promise<T>, instead: Instead): Promise<T | Instead> {
-  try {
-    return await reading
-  } catch (error) {
-    if (!isOfOtherType(error)) throw error
-    return instead
+export function readOtherTypesAsNothing(store: object): void {
+  for (const [name, nothing] of Object.entries(NOTHING)) {
+    const read = Reflect.get(store, name) as (...args: unknown[]) => Promise<unknown>
+    Reflect.set(store, name, (...args: unknown[]) =>
+      read.apply(store, args).catch((error: unknown) => {
+        if (!isOfOtherType(error)) throw error
+        return structuredClone(nothing)
+      }),
+    )
   }
 }

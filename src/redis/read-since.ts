@@ -1,5 +1,4 @@
 import type { Store } from './connect.ts'
-import { unlessOfOtherType } from './other-type.ts'
 
 type Entry = [id: string, fields: string[]]
 
@@ -31,7 +30,7 @@ export async function readSince<T extends { at: number }>(
   const found: T[] = []
   let [before, count, passed, oldest] = ['+', FIRST_PAGE, 0, Number.POSITIVE_INFINITY]
   for (;;) {
-    const page: Entry[] = await unlessOfOtherType(store.xrevrange(key, before, '-', 'COUNT', count), [])
+    const page: Entry[] = await store.xrevrange(key, before, '-', 'COUNT', count)
     const readable = page.map(read).filter((one) => one !== undefined)
     const recent = readable.filter(({ at }) => at >= since)
     found.push(...recent)

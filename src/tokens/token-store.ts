@@ -3,7 +3,6 @@ import { type AccountSteps, accountSteps } from '../redis/account-steps.ts'
 import { refusesWrites } from '../redis/away.ts'
 import type { Store } from '../redis/connect.ts'
 import type { AccountState, Keys } from '../redis/keys.ts'
-import { unlessOfOtherType } from '../redis/other-type.ts'
 import { type AlertWrites, NO_ACCOUNT, stepJson } from '../redis/steps.ts'
 import type { Secret } from '../runtime/secret.ts'
 import type { AfterFailure } from './after-failure.ts'
@@ -186,20 +185,14 @@ export class TokenStore implements LeaseStore {
     )
   }
 
-  /**
-   * Undefined: there is no such account.
-   * @throws UnreadableRecord
-   */
+  /** Undefined: there is no such account. */
   async read(hubId: number): Promise<StoredToken | undefined> {
     const { account, tokens } = this.#keys.account(hubId)
-    const reading = Promise.all([
+    const [fields, access, scopes] = await Promise.all([
       this.#store.hmget(account, 'state', 'version', 'retryAt', 'metadataDue', 'refreshing'),
       readAccess(this.#store, this.#keys, hubId),
       this.#store.hget(tokens, 'scopes'),
     ])
-    const found = await unlessOfOtherType(reading, undefined)
-    if (found === undefined) throw new UnreadableRecord(`account ${hubId}: its record or its tokens are no hash`)
-    const [fields, access, scopes] = found
     const [state, version, retryAt, metadataDue, lease] = fields
     if (state === null || state === undefined) return undefined
     const heldUntil = Number(lease?.split(' ')[2] ?? 0)

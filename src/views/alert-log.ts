@@ -9,7 +9,6 @@ import {
   readLoggedSince,
   type TransitionRef,
 } from '../alerts/transition-log.ts'
-import { unlessOfOtherType } from '../redis/other-type.ts'
 import { resultsOf } from '../redis/results-of.ts'
 import { type FateSources, type ReceiverFate, readReceiverFates } from './receiver-fates.ts'
 import type { TransitionShape } from './shapes/alert.ts'
@@ -82,7 +81,7 @@ export async function readResolved(deps: Sources, since: number): Promise<Alert[
 
 /** Transitions of one account, from its own list of their places. `isAll`: no older one was pushed out. */
 async function readOwn({ store, keys }: Sources, hubId: number): Promise<{ found: LoggedAlert[]; isAll: boolean }> {
-  const places = await unlessOfOtherType(store.lrange(keys.account(hubId).transitions, 0, -1), [])
+  const places = await store.lrange(keys.account(hubId).transitions, 0, -1)
   const entries = await readPlaces({ store, keys }, places)
   const isAll = places.length < MOST_OF_ACCOUNT && entries.length === places.length
   return { found: entries.map(readLogged).filter((one) => one !== undefined), isAll }

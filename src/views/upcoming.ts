@@ -8,7 +8,6 @@ import { readForecasts, readReadings } from '../limits/history/stored-readings.t
 import { daysOf, FULL_RANGE, placesOf } from '../limits/nearest-limit.ts'
 import { readAt } from '../limits/readings.ts'
 import { type Series, seriesOf } from '../limits/series.ts'
-import { unlessOfOtherType } from '../redis/other-type.ts'
 import { countOf, formatCount } from '../text/format-number.ts'
 import { rankedIn } from './nearest-limits.ts'
 import type { FullAccountShape, UpcomingLimitShape, UpcomingShape } from './shapes/upcoming.ts'
@@ -127,7 +126,7 @@ async function readFull(deps: Sources, hubId: number): Promise<FullAccountShape 
 async function readOne({ store, keys }: Sources, hubId: number) {
   const [kept, hubDomain] = await Promise.all([
     readReadings(store, keys, hubId),
-    unlessOfOtherType(store.hget(keys.account(hubId).account, 'hubDomain'), null),
+    store.hget(keys.account(hubId).account, 'hubDomain'),
   ])
   return { readings: typeof kept === 'object' ? kept : {}, hubDomain: hubDomain ?? '' }
 }

@@ -268,6 +268,10 @@ describe('a success that is loaded again', () => {
       await deps.store.set(used, unreadable)
       expect((await again()).status, unreadable).toBe(400)
     }
+    await deps.store.del(used)
+    await deps.store.rpush(used, 'other type')
+    expect((await again()).status).toBe(400)
+    await deps.store.del(used)
     await deps.store.set(used, noted)
     clock.move(3_600_000)
     expect((await again()).status).toBe(400)

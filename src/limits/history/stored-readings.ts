@@ -1,6 +1,5 @@
 import type { Store } from '../../redis/connect.ts'
 import type { Keys } from '../../redis/keys.ts'
-import { unlessOfOtherType } from '../../redis/other-type.ts'
 import { type AccountForecasts, decodeForecasts } from '../forecast/stored-forecasts.ts'
 import type { Readings } from '../readings.ts'
 import { readWatch } from '../watch/read-watch.ts'
@@ -20,5 +19,5 @@ export async function readReadings(
 
 /** The last forecast of an account; undefined for none, or what can't be read: it is made anew within a day. */
 export async function readForecasts(store: Store, keys: Keys, hubId: number): Promise<AccountForecasts | undefined> {
-  return decodeForecasts(await unlessOfOtherType(store.get(keys.account(hubId).forecast), null))
+  return decodeForecasts(await store.get(keys.account(hubId).forecast))
 }

@@ -1,11 +1,7 @@
 import type { Store } from '../../redis/connect.ts'
 import type { Keys } from '../../redis/keys.ts'
-import { unlessOfOtherType } from '../../redis/other-type.ts'
 import { UnreadableBytes } from '../history/packed-bytes.ts'
 import { decodeWatch, type StoredWatch } from './packed-watch.ts'
-
-/** No watch is empty: it can't be read. */
-const NO_BYTES = Buffer.alloc(0)
 
 /** The watch of an account; undefined: it was never polled. 'unreadable': its next poll puts it aside. */
 export async function readWatch(
@@ -13,7 +9,7 @@ export async function readWatch(
   keys: Keys,
   hubId: number,
 ): Promise<StoredWatch | 'unreadable' | undefined> {
-  const stored = await unlessOfOtherType(store.getBuffer(keys.account(hubId).watch), NO_BYTES)
+  const stored = await store.getBuffer(keys.account(hubId).watch)
   return stored === null ? undefined : readableWatch(stored)
 }
 
