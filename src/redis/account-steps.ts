@@ -30,7 +30,6 @@ export function accountSteps(store: Store): AccountSteps {
 
 /** Accounts of one call: Redis does nothing else meanwhile, some 10 to 50 us for each. */
 const MOST_ACCOUNTS = 50
-const MOST_BYTES = 256 * 1024
 
 type Send = (numberOfKeys: number, ...args: Argument[]) => Promise<unknown[]>
 
@@ -42,16 +41,12 @@ interface PendingCall<Answer> {
 }
 
 /**
- * One step, asked for by many lanes, each for its own account, as few calls. A call leaves when those who ask in the same
- * turn of the event loop have asked. While one is under way the next one gathers, unless it is full. A command of its own for each cost 25 us of this process, most
- * of it the pipelining: a third of a refresh.
+ * One step, asked for by many lanes, each for its own account, as few calls: those who ask in the same turn of the event loop share
+ * one. A command of its own for each cost 25 us of this process, most of it the pipelining: a third of a refresh.
  */
 class Gathering<Answer> {
   readonly #send: Send
   #waiting: PendingCall<Answer>[] = []
-  #bytes = 0
-  #isPlanned = false
-  #underWay = 0
 
   constructor(send: Send) {
     this.#send = send
@@ -59,43 +54,22 @@ class Gathering<Answer> {
 
   ask(key: string, args: Argument[]): Promise<Answer> {
     return new Promise((resolve, reject) => {
-      const bytes = sizeOf(args)
-      if (this.#bytes + bytes > MOST_BYTES) this.#leave()
+      if (this.#waiting.length === 0) setImmediate(() => this.#leave())
       this.#waiting.push({ key, args, resolve, reject })
-      this.#bytes += bytes
       if (this.#waiting.length === MOST_ACCOUNTS) this.#leave()
-      else if (this.#underWay === 0) this.#plan()
-    })
-  }
-
-  #plan(): void {
-    if (this.#isPlanned || this.#waiting.length === 0) return
-    this.#isPlanned = true
-    setImmediate(() => {
-      this.#isPlanned = false
-      // Full ones have left meanwhile: the last of them to come back has the rest leave.
-      if (this.#underWay === 0) this.#leave()
     })
   }
 
   #leave(): void {
     const asked = this.#waiting
-    if (asked.length === 0) return
     this.#waiting = []
-    this.#bytes = 0
-    this.#underWay++
-    void this.#call(asked).finally(() => {
-      this.#underWay--
-      if (this.#underWay === 0) this.#leave()
-    })
+    if (asked.length > 0) void this.#call(asked)
   }
 
   async #call(asked: PendingCall<Answer>[]): Promise<void> {
-    const call: Argument[] = []
-    for (const { key } of asked) call.push(key)
-    for (const { args } of asked) call.push(...args)
     try {
-      const answers = await this.#send(asked.length, ...call)
+      const keys = asked.map(({ key }) => key)
+      const answers = await this.#send(asked.length, ...keys, ...asked.flatMap(({ args }) => args))
       for (const [number, { resolve, reject }] of asked.entries()) {
         const answer = answers[number]
         if (answer instanceof Error) reject(answer)
@@ -105,10 +79,4 @@ class Gathering<Answer> {
       for (const { reject } of asked) reject(error)
     }
   }
-}
-
-function sizeOf(args: readonly Argument[]): number {
-  let bytes = 0
-  for (const arg of args) bytes += typeof arg === 'number' ? 8 : arg.length
-  return bytes
 }

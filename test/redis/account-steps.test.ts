@@ -69,16 +69,6 @@ describe('steps on accounts', () => {
     expect((await scriptsRun(store)) - before).toBe(3)
   })
 
-  test('are more calls where they carry much', async () => {
-    const before = await scriptsRun(store)
-    const big = Buffer.alloc(100_000)
-    const stored = [1, 2, 3, 4].map((hubId) =>
-      accountSteps(store).storeTokens(keys.own(hubId), `${hubId} me 1 ${NOW} ${NOW} ${NOW} - - - own`, big, '', ''),
-    )
-    expect(await Promise.all(stored)).toEqual(['unknown', 'unknown', 'unknown', 'unknown'])
-    expect((await scriptsRun(store)) - before).toBe(2)
-  })
-
   test('fail alone: the others of the same call have their answers, and what they wrote', async () => {
     await seed(store, 1, 3)
     await store.set(keys.own(2), 'no hash')
