@@ -50,7 +50,7 @@ export const NO_FACTS: Facts = { samples: {}, refreshes: undefined, isFleetTroub
 /** The decision on a poll. */
 export interface Decided {
   outcome: 'committed' | 'failed' | 'blocked'
-  result: Omit<PollResult, 'hubId' | 'claims'>
+  result: Omit<PollResult, 'hubId' | 'claim'>
   /** For after the commit. */
   lines: readonly PollLine[]
 }

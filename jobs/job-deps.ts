@@ -78,7 +78,7 @@ export interface JobDeps
   digests: ReadonlyMap<string, DigestSchedule>
 }
 
-/** Services of a job on a chunk of accounts. */
+/** Services of a job on accounts. */
 type ChunkWork = 'queues' | 'metrics' | 'movement' | 'due' | 'repair' | 'inFlight'
 
 export type RefreshWork = Pick<

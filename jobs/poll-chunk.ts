@@ -1,20 +1,20 @@
 import type { Begun, BegunOr, CommittedPoll, PollResult } from '../src/limits/poll-store.ts'
 import { reportsWithGaps } from '../src/limits/polling/poll-outcome.ts'
-import type { ChunkClaims } from './chunk-claims.ts'
+import { chunksOf } from '../src/runtime/chunks-of.ts'
 import { asksFor, type Decided, decidePoll, NO_FACTS } from './decide-poll.ts'
-import { accountFailed } from './each-account.ts'
 import type { PollWork } from './job-deps.ts'
 import { logPoll, type PollLine } from './poll-logs.ts'
 import { type MadePoll, type PollRules, readPoll } from './read-poll.ts'
+import { accountFailed } from './work-off.ts'
 
 /** Accounts that are read together, and committed together: Redis does nothing else meanwhile, some 10 us for each. */
 const TOGETHER = 50
-/** Longest time between a poll and its commit, where the other accounts of the chunk take their time. */
+/** Longest time between a poll and its commit, where others take their time. */
 const LATEST_MS = 1_000
 
 /** The poll of an account that waits for its commit, and the step that follows. */
 interface Waiting {
-  result: Omit<PollResult, 'claims'>
+  result: PollResult
   outcome: PolledOutcome
   lines: readonly PollLine[]
   done: (outcome: PolledOutcome) => void
@@ -25,44 +25,39 @@ interface Waiting {
  */
 export type PolledOutcome = 'committed' | 'failed' | 'blocked' | 'gone' | 'lost' | 'later' | 'paused'
 
-/** The polls of a chunk: they begin together and are committed together, by the claims that the chunk has then. */
+/** The polls of a job: those that are claimed together begin together, and those that end at about the same time are committed together. */
 export class PollChunk {
   readonly #deps: PollWork
-  readonly #claims: ChunkClaims
   readonly #rules: PollRules
-  /** In the order in which they are begun. */
-  readonly #hubIds: readonly number[]
   /** Removed when it is used: with its numbers it is large. */
   readonly #begun = new Map<number, BegunOr>()
   readonly #beginning = new Map<number, Promise<void>>()
   #waiting: Waiting[] = []
   #committing: Promise<void> = Promise.resolve()
 
-  constructor(deps: PollWork, claims: ChunkClaims, hubIds: readonly number[]) {
+  constructor(deps: PollWork) {
     this.#deps = deps
-    this.#claims = claims
-    this.#hubIds = hubIds
     this.#rules = { ...deps, samples: deps.samples.settings, coverage: deps.coverage.settings }
   }
 
-  /** The state that the poll of this account starts from; the next accounts are read with it. */
+  /** Reads the states that polls of these accounts start from. */
+  read(hubIds: readonly number[]): void {
+    for (const some of chunksOf(hubIds, TOGETHER)) {
+      const beginning = this.#deps.polls.begin(some).then((all) => {
+        for (const [n, one] of some.entries()) this.#begun.set(one, all[n] ?? 'gone')
+      })
+      for (const one of some) this.#beginning.set(one, beginning)
+    }
+  }
+
+  /** The state that the poll of an account starts from, once it is read. */
   async begin(hubId: number): Promise<Begun | undefined> {
-    if (!this.#beginning.has(hubId)) this.#beginFrom(hubId)
     await this.#beginning.get(hubId)
     const begun = this.#begun.get(hubId)
     this.#begun.delete(hubId)
     this.#beginning.delete(hubId)
     if (begun instanceof Error) throw begun
     return begun === 'gone' ? undefined : begun
-  }
-
-  #beginFrom(hubId: number): void {
-    const at = this.#hubIds.indexOf(hubId)
-    const some = this.#hubIds.slice(at, at + TOGETHER)
-    const beginning = this.#deps.polls.begin(some).then((all) => {
-      for (const [n, one] of some.entries()) this.#begun.set(one, all[n] ?? 'gone')
-    })
-    for (const one of some) this.#beginning.set(one, beginning)
   }
 
   /** Decides a poll that was made, and has it committed with the next ones. */
@@ -108,15 +103,12 @@ export class PollChunk {
   }
 
   async #commitAll(some: readonly Waiting[]): Promise<void> {
-    const claims = this.#claims.ends
-    const results = some.map(({ result }) => ({ ...result, claims }))
-    const answers = await this.#deps.polls.commit(results)
+    const answers = await this.#deps.polls.commit(some.map(({ result }) => result))
     let areAlerts = false
     for (const [n, one] of some.entries()) {
-      const { hubId, more } = one.result
-      areAlerts ||= answers[n] === 'committed' && (more?.alerts.entries.length ?? 0) > 0
+      const entries = one.result.more?.alerts.entries.length ?? 0
+      areAlerts ||= answers[n] === 'committed' && entries > 0
       await this.#end(one, answers[n] ?? 'lost')
-      this.#claims.end(hubId)
     }
     if (areAlerts) await this.#deps.queues.wake('alerts', this.#deps.clock.now())
   }

@@ -1,3 +1,4 @@
+import type { Claimed } from '../src/accounts/due-sets.ts'
 import type { Begun } from '../src/limits/poll-store.ts'
 import { AccountCalls } from '../src/limits/polling/account-calls.ts'
 import { type Answers, fetchReports, type RawReport, wasUnauthorized } from '../src/limits/polling/fetch-reports.ts'
@@ -6,63 +7,83 @@ import type { Secret } from '../src/runtime/secret.ts'
 import { hasTimeForACall } from '../src/tokens/access-token.ts'
 import type { TokenTimes } from '../src/tokens/plan-refresh.ts'
 import { openToken } from '../src/tokens/vault.ts'
-import { ChunkClaims } from './chunk-claims.ts'
-import { eachAccount } from './each-account.ts'
 import type { PollWork } from './job-deps.ts'
 import { PollChunk, type PolledOutcome } from './poll-chunk.ts'
-import type { ChunkJob } from './queues.ts'
 import type { MadePoll } from './read-poll.ts'
 import { identifyOne, refreshOne } from './refresh-tokens.ts'
+import { accountFailed, workOff } from './work-off.ts'
 
-/** A chunk of accounts whose limits are due to be polled. */
-export async function pollLimits(deps: PollWork, chunk: ChunkJob, signal: AbortSignal): Promise<void> {
-  const claims = new ChunkClaims(deps, { kind: 'poll', ...chunk })
-  const polls = new PollChunk(deps, claims, chunk.hubIds)
+/** Accounts whose limits are due to be polled. */
+export async function pollLimits(deps: PollWork, signal: AbortSignal): Promise<void> {
+  const { due, clock, metrics } = deps
+  const polls = new PollChunk(deps)
   const endCommitting = polls.keepCommitting()
-  const count = (outcome: PolledOutcome) => deps.metrics.polls.inc({ outcome })
-  const work = (hubId: number) => pollOne({ deps, polls, claims, signal, occasion: 'due' }, hubId, count)
+  const count = (outcome: PolledOutcome) => metrics.polls.inc({ outcome })
   try {
-    await eachAccount(deps, claims, signal, work, () => polls.flush())
+    await workOff(clock, signal, {
+      atOnce: deps.inFlight.limit,
+      claim: async (most) => {
+        const claimed = await due.claim('poll', most, claimMs(deps))
+        polls.read(claimed.map(({ hubId }) => hubId))
+        return claimed
+      },
+      work: (account) => pollOne({ deps, polls, signal, occasion: 'due' }, account, count),
+      failed: ({ hubId }, error) => accountFailed(deps, 'poll', hubId, error),
+    })
+    await polls.flush()
   } finally {
     endCommitting()
   }
 }
 
+/** Calls that `auto` makes for a pair: for its source, for its targets, for the pair itself. */
+const CALLS_FOR_A_PAIR = 3
+/** A poll is made once more with another access token. */
+const ROUNDS = 2
+/** For the refresh of its token, and until it is committed. */
+const BESIDE_CALLS_MS = 30_000
+
+/** Longer than all calls of a poll may take. */
+function claimMs({ polling, share, movement: { callMs } }: PollWork): number {
+  const { reports, associations, pairsPerPoll, accounts } = polling
+  const pairs = [associations, ...accounts.map((some) => some.associations ?? [])].map((listed) =>
+    listed === 'auto' ? pairsPerPoll * CALLS_FOR_A_PAIR : listed.length,
+  )
+  const calls = ROUNDS * (reports.length + Math.max(...pairs))
+  return calls * callMs + Math.floor(calls / share.requests) * share.perMs + BESIDE_CALLS_MS
+}
+
 /** One account, counted, before its turn: a caller waits for it. What came of no poll leaves it its turn. */
 export async function pollWanted(deps: PollWork, hubId: number, signal: AbortSignal): Promise<PolledOutcome> {
-  const claimedUntil = deps.due.claimEnd('poll', deps.clock.now())
-  const before = await claimOne(deps, hubId, claimedUntil)
-  if (typeof before === 'string') return before
-  const claims = new ChunkClaims(deps, { kind: 'poll', hubIds: [hubId], claimedUntil })
-  const polls = new PollChunk(deps, claims, [hubId])
-  const endKeeping = claims.keep()
-  claims.begin()
+  const claimed = await claimOne(deps, hubId)
+  if (typeof claimed === 'string') return claimed
+  const polls = new PollChunk(deps)
+  polls.read([hubId])
   let is: PolledOutcome = 'lost'
   try {
-    await pollOne({ deps, polls, claims, signal, occasion: 'wanted' }, hubId, (outcome) => {
+    await pollOne({ deps, polls, signal, occasion: 'wanted' }, claimed, (outcome) => {
       is = outcome
     })
     await polls.flush()
   } finally {
-    endKeeping()
     // A plan or claim of another worker since then stays.
-    await claims.move(hubId, before)
+    await deps.due.move('poll', claimed, claimed.before)
   }
   deps.metrics.polls.inc({ outcome: is })
   return is
 }
 
-/**
- * Claims one account and returns its moment before. An imported one is planned once the owner of its tokens is known.
- */
-async function claimOne(deps: PollWork, hubId: number, until: number): Promise<number | 'gone' | 'later'> {
-  const claimed = await deps.due.takeClaim('poll', hubId, until)
-  if (claimed !== undefined) return claimed
+/** An imported account is planned once the owner of its tokens is known. */
+async function claimOne(deps: PollWork, hubId: number) {
+  const claimed = await deps.due.claimOne('poll', hubId, claimMs(deps))
+  if (claimed === 'held') return 'later'
+  if (claimed !== 'gone') return claimed
   const begun = await deps.polls.read(hubId)
   if (begun === undefined) return 'gone'
   if (begun.access === undefined) await refreshOne(deps, hubId, begun.record?.version)
   await identifyOne(deps, hubId)
-  return (await deps.due.takeClaim('poll', hubId, until)) ?? 'later'
+  const again = await deps.due.claimOne('poll', hubId, claimMs(deps))
+  return typeof again === 'string' ? 'later' : again
 }
 
 /** `due`: its moment has come; `wanted`: a caller waits for it, before its turn. */
@@ -72,30 +93,23 @@ type PollOccasion = 'due' | 'wanted'
 interface Polling {
   deps: PollWork
   polls: PollChunk
-  claims: ChunkClaims
   signal: AbortSignal
   occasion: PollOccasion
 }
 
 /** Access token, the reports, what follows from them; `done` is called once that is committed, or with why it is not to be. */
-async function pollOne(
-  { deps, polls, claims, signal, occasion }: Polling,
-  hubId: number,
-  done: (outcome: PolledOutcome) => void,
-): Promise<'goes on' | 'over'> {
-  const made = await deps.movement.inHand('poll', hubId, () => makePoll({ deps, polls, signal, occasion }, hubId))
-  switch (made.is) {
-    case 'made': {
-      const decided = await polls.decide(made.poll)
-      await polls.commit({ ...decided, result: { hubId, ...decided.result }, done })
-      return 'goes on'
-    }
-    default:
-      // A worker that claims it by another end, or has planned it anew, has it.
-      if (made.at !== undefined) await claims.move(hubId, Math.round(made.at))
-      done(made.is)
-      return 'over'
+async function pollOne(polling: Polling, account: Claimed, done: (outcome: PolledOutcome) => void): Promise<void> {
+  const { deps, polls } = polling
+  const { hubId, claim } = account
+  const made = await deps.movement.inHand('poll', hubId, () => makePoll(polling, hubId))
+  if (made.is === 'made') {
+    const decided = await polls.decide(made.poll)
+    await polls.commit({ ...decided, result: { hubId, claim, ...decided.result }, done })
+    return
   }
+  // A worker that has claimed or planned it since has it.
+  if (made.at !== undefined) await deps.due.move('poll', account, made.at)
+  done(made.is)
 }
 
 type Made =
@@ -103,7 +117,7 @@ type Made =
   /** `at`: its next poll, ms; undefined: it keeps its turn. */
   | { is: 'later' | 'paused' | 'gone'; at?: number }
 
-async function makePoll({ deps, polls, signal, occasion }: Omit<Polling, 'claims'>, hubId: number): Promise<Made> {
+async function makePoll({ deps, polls, signal, occasion }: Polling, hubId: number): Promise<Made> {
   const begun = await polls.begin(hubId)
   if (begun === undefined) return { is: 'gone' }
   let opened: Opened | 'held' | 'failed' =

@@ -1,6 +1,7 @@
 import { Queue } from 'bullmq'
 import type { Redis } from 'ioredis'
 import type { Store } from '../src/redis/connect.ts'
+import { newOperation } from '../src/redis/steps.ts'
 import type { Clock } from '../src/runtime/clock.ts'
 import { atInterval } from '../src/runtime/concurrency.ts'
 import type { Logger } from '../src/runtime/logger.ts'
@@ -12,11 +13,8 @@ export const SWEEPS = [
 ] as const
 export type SweepKind = (typeof SWEEPS)[number]
 
-/** Jobs carry ids only: a reader of a queue sees no token and no customer's data. */
 export interface ChunkJob {
   hubIds: number[]
-  /** The end of the claims on them, ms. Undefined: each token has a claim of its own, and its lease. */
-  claimedUntil?: number
 }
 
 export interface DeliverJob {
@@ -25,10 +23,12 @@ export interface DeliverJob {
 
 export interface Queues {
   refreshTokens: Queue<ChunkJob>
-  pollLimits: Queue<ChunkJob>
-  uninstall: Queue<ChunkJob>
+  pollLimits: Queue
+  uninstall: Queue
   deliver: Queue<DeliverJob>
   tendHistory: Queue
+  /** Has a worker look for what is due: a job without data, one at a time of each process. */
+  look(kind: 'pollLimits' | 'uninstall' | 'tendHistory', now: number): Promise<void>
   /**
    * Plans a sweep at a moment, or right away: in this daemon, or those that sweep. Never rejects: what was found is in
    * Redis, and a daemon that was not woken finds it at its next tick.
@@ -66,14 +66,16 @@ export function createQueues(connection: Store, prefix: string, clock: Clock, lo
   // BullMQ wants its own type of connection; a Cluster is one too. Without `skipMetasUpdate` it would write its version
   // at once, into data that may yet turn out to be of a newer one of ours.
   const shared = { connection: connection as Redis, prefix, skipMetasUpdate: true }
-  const chunks = (name: string) => new Queue<ChunkJob>(name, { ...shared, defaultJobOptions: CHUNK_OPTIONS })
+  const once = <T>(name: string) => new Queue<T>(name, { ...shared, defaultJobOptions: ONCE_OPTIONS })
   const queues = {
-    refreshTokens: chunks(QUEUE.refreshTokens),
-    pollLimits: chunks(QUEUE.pollLimits),
-    uninstall: chunks(QUEUE.uninstall),
-    deliver: new Queue<DeliverJob>(QUEUE.deliver, { ...shared, defaultJobOptions: ONCE_OPTIONS }),
-    tendHistory: new Queue(QUEUE.tendHistory, { ...shared, defaultJobOptions: ONCE_OPTIONS }),
+    refreshTokens: new Queue<ChunkJob>(QUEUE.refreshTokens, { ...shared, defaultJobOptions: CHUNK_OPTIONS }),
+    pollLimits: once(QUEUE.pollLimits),
+    uninstall: once(QUEUE.uninstall),
+    deliver: once<DeliverJob>(QUEUE.deliver),
+    tendHistory: once(QUEUE.tendHistory),
   }
+  // A job of a process that died is held by its worker for a while: that of another is not kept from being taken.
+  const jobId = newOperation()
   for (const queue of Object.values(queues)) {
     queue.on('error', (error) => log.warn({ code: 'queue.error', queue: queue.name, err: error }, 'queue: no Redis'))
   }
@@ -81,6 +83,10 @@ export function createQueues(connection: Store, prefix: string, clock: Clock, lo
   return {
     ...queues,
     ...wakes,
+    // BullMQ would note by the clock of this machine since when a job waits.
+    look: async (kind, timestamp) => {
+      await queues[kind].add(QUEUE[kind], {}, { jobId, timestamp })
+    },
     close: async () => {
       close()
       await Promise.all(Object.values(queues).map((queue) => queue.close()))

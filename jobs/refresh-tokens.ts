@@ -2,7 +2,6 @@ import { type Identified, identifyAccount } from '../src/accounts/identify-accou
 import { beginUninstall, uninstallAfterRefusal } from '../src/accounts/uninstall.ts'
 import { Leases } from '../src/tokens/leases.ts'
 import { type Occasion, type RefreshOutcome, refreshTokensOf } from '../src/tokens/refresh-account.ts'
-import { ChunkClaims } from './chunk-claims.ts'
 import { eachAccount } from './each-account.ts'
 import type { RefreshWork } from './job-deps.ts'
 import type { ChunkJob } from './queues.ts'
@@ -15,7 +14,7 @@ type Failed = Extract<RefreshOutcome, { is: 'failed' }>
 /** A chunk of accounts whose tokens are due. */
 export function refreshTokens(deps: RefreshWork, { hubIds }: ChunkJob, signal: AbortSignal): Promise<void> {
   const occasion = { batch: deps.endpoint.nextBatch(), leases: new Leases(deps.tokens, deps.clock) }
-  return eachAccount(deps, new ChunkClaims(deps, { kind: 'refresh', hubIds }), signal, async (hubId) => {
+  return eachAccount(deps, hubIds, signal, async (hubId) => {
     const outcome = await refreshed(deps, hubId, occasion)
     if (outcome.is === 'waiting') await deps.due.plan('refresh', [hubId], outcome.until)
     else if (outcome.is === 'failed') await uninstallIfRefusedLong(deps, hubId, outcome)

@@ -5,6 +5,7 @@ import { recheckWaiting } from '../src/alerts/sending/read-news.ts'
 import { sendAlerts } from '../src/alerts/sending/send-alerts.ts'
 import { dropRemovedReceivers } from '../src/delivery/removed-receivers.ts'
 import { sweepHeartbeat } from '../src/heartbeat/heartbeat.ts'
+import type { DueSet } from '../src/redis/keys.ts'
 import { APART_MS } from '../src/runtime/clock.ts'
 import { Failures } from '../src/runtime/concurrency.ts'
 import { claimGrants } from '../src/tokens/parked-grants.ts'
@@ -14,7 +15,6 @@ import { type ChunkJob, type Queues, SWEEPS, type SweepKind } from './queues.ts'
 import { sendEvents } from './send-events.ts'
 import { sweepFleet } from './sweep-fleet.ts'
 import { sweepReceivers } from './sweep-receivers.ts'
-import { sweepHistory } from './tend-history.ts'
 
 /** Accounts per job: below 50 the queue itself is felt, above 500 nothing is won. */
 const CHUNK = 200
@@ -82,35 +82,31 @@ export async function sweep(deps: JobDeps, kind: SweepKind): Promise<number | un
 /** Each hands on what is due, and returns when the next work is due. */
 const SWEEP_OF: Record<SweepKind, (deps: JobDeps) => Promise<number | undefined>> = {
   'refresh-tokens': sweepTokens,
-  'poll-limits': sweepPolls,
-  uninstall: (deps) => sweepAccounts(deps, 'uninstall', deps.queues.uninstall),
+  'poll-limits': (deps) => sweepDue(deps, 'poll', 'pollLimits'),
+  uninstall: (deps) => sweepDue(deps, 'uninstall', 'uninstall'),
   grants: sweepGrants,
   alerts: sweepMessages,
-  'tend-history': sweepHistory,
+  'tend-history': (deps) => sweepDue(deps, 'history', 'tendHistory'),
   coverage: sweepFleet,
   heartbeat: sweepHeartbeat,
   digests: sweepDailyMessages,
   receivers: sweepReceivers,
 }
 
-async function sweepPolls(deps: JobDeps): Promise<number | undefined> {
-  const { every, accounts } = deps.polling
-  const shortest = Math.min(every, ...accounts.map((some) => some.every ?? every))
-  const next = await sweepAccounts(deps, 'poll', deps.queues.pollLimits)
-  return nextSweepAt(shortest, next, deps.clock.now())
-}
+/** A job that is about to end may not see what comes due now. */
+const LOOK_AGAIN_MS = 1_000
 
-async function sweepAccounts(
-  deps: JobDeps,
-  kind: 'poll' | 'uninstall',
-  queue: Queues['pollLimits'],
+/** Has a job look for what is due, where anything is. */
+async function sweepDue(
+  { due, queues, clock }: JobDeps,
+  kind: DueSet,
+  queue: Parameters<Queues['look']>[0],
 ): Promise<number | undefined> {
-  const room = MOST_WAITING - (await queue.getWaitingCount())
-  if (room <= 0) return deps.clock.now()
-  const now = deps.clock.now()
-  const { hubIds, until, next } = await deps.due.claim(kind, now, room * CHUNK)
-  await handOn(queue, hubIds, now, until)
-  return next
+  const next = await due.next(kind)
+  const now = clock.now()
+  if (next === undefined || next > now) return next
+  await queues.look(queue, now)
+  return now + LOOK_AGAIN_MS
 }
 
 /**
@@ -138,11 +134,10 @@ function shortestLife([first, ...others]: readonly DueToken[]): number {
 }
 
 /** BullMQ would note by the clock of this machine since when a job waits. */
-async function handOn(queue: Queues['pollLimits'], hubIds: number[], timestamp: number, claimedUntil?: number) {
-  const claim = claimedUntil === undefined ? {} : { claimedUntil }
+async function handOn(queue: Queues['refreshTokens'], hubIds: number[], timestamp: number) {
   const chunks: ChunkJob[] = []
   for (let from = 0; from < hubIds.length; from += CHUNK) {
-    chunks.push({ hubIds: hubIds.slice(from, from + CHUNK), ...claim })
+    chunks.push({ hubIds: hubIds.slice(from, from + CHUNK) })
   }
   if (chunks.length > 0) await queue.addBulk(chunks.map((data) => ({ name: queue.name, data, opts: { timestamp } })))
 }

@@ -2,42 +2,30 @@ import { forecastAccount } from '../src/limits/forecast/forecast-account.ts'
 import type { AccountHistory } from '../src/limits/history/history.ts'
 import { thinOut } from '../src/limits/history/resolutions.ts'
 import type { JobDeps } from './job-deps.ts'
+import { workOff } from './work-off.ts'
 
-export type TendWork = Pick<JobDeps, 'due' | 'queues' | 'clock' | 'historyKeep' | 'metrics' | 'repair' | 'log'> &
+export type TendWork = Pick<JobDeps, 'due' | 'clock' | 'historyKeep' | 'metrics' | 'repair' | 'log'> &
   Parameters<typeof forecastAccount>[0]
 
-/** Accounts of a chunk, and how long it may take: a job that doesn't end counts as stuck. */
-const CHUNK = 200
-const CHUNK_MS = 20_000
-/** Between two chunks: there is a day for all of them, and polls and refreshes go first. */
-const BREATHER_MS = 500
+/** There is a day for all of them, and polls and refreshes go first. */
+const AT_ONCE = 1
+/** Far longer than one takes. */
+const CLAIM_MS = 60_000
 const DAY_MS = 86_400_000
 
-/** One chunk at a time, that the slow work holds up no other. */
-export async function sweepHistory({
-  queues,
-  due,
-  clock,
-}: Pick<JobDeps, 'due' | 'queues' | 'clock'>): Promise<undefined> {
-  const queue = queues.tendHistory
-  // One job at a time, by its id.
-  if ((await due.countDue('history', clock.now())) > 0)
-    await queue.add(queue.name, {}, { jobId: 'next', timestamp: clock.now() })
-}
-
-/** The next accounts, in any state, one after the other. */
-export async function tendHistory(deps: TendWork, signal: AbortSignal): Promise<void> {
-  const { due, queues, clock } = deps
-  const end = clock.now() + CHUNK_MS
-  const { hubIds, until } = await due.claim('history', clock.now(), CHUNK)
-  const left = [...hubIds]
-  while (left.length > 0 && clock.now() < end && !signal.aborted) {
-    const hubId = left.shift() as number
-    await tendAccount(deps, hubId)
-    await due.moveClaims('history', [hubId], until, clock.now() + DAY_MS)
-  }
-  await due.moveClaims('history', left, until, clock.now())
-  if (hubIds.length === CHUNK || left.length > 0) await queues.wake('tend-history', clock.now() + BREATHER_MS)
+/** The histories that are due, of accounts in any state, one after the other. */
+export function tendHistory(deps: TendWork, signal: AbortSignal): Promise<void> {
+  const { due, clock, log } = deps
+  return workOff(clock, signal, {
+    atOnce: AT_ONCE,
+    claim: (most) => due.claim('history', most, CLAIM_MS),
+    work: async (account) => {
+      await tendAccount(deps, account.hubId)
+      await due.move('history', account, clock.now() + DAY_MS)
+    },
+    failed: async ({ hubId }, err) =>
+      log.error({ code: 'tend.error', hubId, err }, 'this history could not be planned'),
+  })
 }
 
 /** Once a day its history is thinned out and its forecast made; where one fails, the other is done all the same. */

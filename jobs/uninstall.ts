@@ -1,15 +1,23 @@
 import { runUninstall } from '../src/accounts/uninstall.ts'
-import { ChunkClaims } from './chunk-claims.ts'
-import { eachAccount } from './each-account.ts'
 import type { UninstallWork } from './job-deps.ts'
-import type { ChunkJob } from './queues.ts'
+import { accountFailed, workOff } from './work-off.ts'
 
-/** A chunk of accounts whose refresh token is to be deleted at the provider, or whose time as uninstalled ones is over. */
-export function uninstall(deps: UninstallWork, chunk: ChunkJob, signal: AbortSignal): Promise<void> {
-  return eachAccount(deps, new ChunkClaims(deps, { kind: 'uninstall', ...chunk }), signal, async (hubId) => {
-    const outcome = await deps.movement.inHand('uninstall', hubId, () => runUninstall(deps, hubId))
-    deps.metrics.uninstalls.inc({ outcome: outcome.is })
-    const mayHaveSaidSo = outcome.is === 'finished' || (outcome.is === 'failed' && outcome.announced)
-    if (mayHaveSaidSo) await deps.queues.wake('alerts', deps.clock.now())
+const AT_ONCE = 32
+/** Until its call begins, and from its answer until that is written. */
+const LONGEST_WAIT_MS = 20_000
+
+/** Accounts whose refresh token is to be deleted at the provider, or whose time as uninstalled ones is over. */
+export function uninstall(deps: UninstallWork, signal: AbortSignal): Promise<void> {
+  const { due, clock, movement, metrics, queues } = deps
+  return workOff(clock, signal, {
+    atOnce: AT_ONCE,
+    claim: (most) => due.claim('uninstall', most, movement.callMs + LONGEST_WAIT_MS),
+    work: async (account) => {
+      const outcome = await movement.inHand('uninstall', account.hubId, () => runUninstall(deps, account))
+      metrics.uninstalls.inc({ outcome: outcome.is })
+      const mayHaveSaidSo = outcome.is === 'finished' || (outcome.is === 'failed' && outcome.announced)
+      if (mayHaveSaidSo) await queues.wake('alerts', clock.now())
+    },
+    failed: ({ hubId }, error) => accountFailed(deps, 'uninstall', hubId, error),
   })
 }

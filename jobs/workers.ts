@@ -67,8 +67,8 @@ function openWorkers(connection: Store, inForce: InForce<JobDeps>, stop: StopSig
     openWorker({ name, atATime, connection, inForce }, work)
   return {
     refreshTokens: open<ChunkJob>(QUEUE.refreshTokens, 8, (now, job) => refreshTokens(now, job, stop.stopping)),
-    pollLimits: open<ChunkJob>(QUEUE.pollLimits, 4, (now, job) => pollLimits(now, job, stop.stopping)),
-    uninstall: open<ChunkJob>(QUEUE.uninstall, 2, (now, job) => uninstall(now, job, stop.stopping)),
+    pollLimits: open(QUEUE.pollLimits, 1, (now) => pollLimits(now, stop.stopping)),
+    uninstall: open(QUEUE.uninstall, 1, (now) => uninstall(now, stop.stopping)),
     tendHistory: open(QUEUE.tendHistory, 1, (now) => tendHistory(now, stop.stopping)),
     deliver: open<DeliverJob>(QUEUE.deliver, deliveriesAtATime(inForce.value), (now, job) => deliver(now, job, stop)),
   }

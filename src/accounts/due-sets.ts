@@ -7,13 +7,6 @@ import type { DueToken } from './choose-due.ts'
 /** Work that is due for longer is not being done: a sweep comes every few seconds. */
 export const OVERDUE_AFTER_MS = 60_000
 
-/** How long a claim lasts, ms: then what was claimed and not finished is due again. */
-export const ACCOUNT_CLAIM_MS: Record<Exclude<DueSet, 'refresh'>, number> = {
-  poll: 60_000,
-  uninstall: 30_000,
-  history: 60_000,
-}
-
 /**
  * A claim on a token lasts a tenth of the token's life, because for a life of 20 seconds another worker must get its turn
  * before the token expires; one that has no life yet is waited for longest.
@@ -53,12 +46,11 @@ const REMEMBERED_MS = 5_000
 /** The longest wait of an account that the token endpoint turned away with 429. */
 const LONGEST_WAIT_MS = 300_000
 
-interface Claimed {
-  hubIds: number[]
-  /** The end of the claims, ms, see `claimEnd`: it shows their owner. */
-  until: number
-  /** The earliest moment that is left, or undefined if nothing is planned at all. */
-  next: number | undefined
+/** An account that is worked on by one worker alone. */
+export interface Claimed {
+  hubId: number
+  /** The account's score: the moment at which it is due again, ms, with a random fraction that shows whose it is. */
+  claim: number
 }
 
 interface DueTokens {
@@ -94,17 +86,22 @@ export class DueSets {
     this.#chance = chance
   }
 
-  /** The end of claims that begin, or are renewed, at `now`, ms: no plan, and hardly another claim, is at that very moment. */
-  claimEnd(kind: Exclude<DueSet, 'refresh'>, now: number): number {
-    const mark = 1 + Math.floor(this.#chance() * (FRACTIONS - 1))
-    return Math.round(now) + ACCOUNT_CLAIM_MS[kind] + mark / FRACTIONS
+  /** Claims up to `most` accounts that are due, for so long: then one that is not done is due again. */
+  async claim(kind: DueSet, most: number, ms: number): Promise<Claimed[]> {
+    const [claim, ...hubIds] = await this.#store.claimAccounts(this.#keys.due[kind], most, ms, this.#mark())
+    return hubIdsIn(hubIds).map((hubId) => ({ hubId, claim: Number(claim) }))
   }
 
-  /** Claims up to `limit` of what is due by `now`. */
-  async claim(kind: Exclude<DueSet, 'refresh'>, now: number, limit: number): Promise<Claimed> {
-    const until = this.claimEnd(kind, now)
-    const [claimed, next] = await this.#store.claimDue(this.#keys.due[kind], now, limit, until)
-    return { hubIds: hubIdsIn(claimed), until, next: momentIn(next) }
+  /** Claims one account, whenever it is due; `before`: when it was. `gone`: it is not planned at all. */
+  async claimOne(kind: DueSet, hubId: number, ms: number): Promise<'gone' | 'held' | (Claimed & { before: number })> {
+    const claimed = await this.#store.claimAccount(this.#keys.due[kind], hubId, Math.round(ms), this.#mark())
+    if (typeof claimed === 'string') return claimed
+    return { hubId, claim: Number(claimed[0]), before: Math.floor(Number(claimed[1])) }
+  }
+
+  /** No plan, and hardly another claim, has this fraction at the same moment. */
+  #mark(): number {
+    return (1 + Math.floor(this.#chance() * (FRACTIONS - 1))) / FRACTIONS
   }
 
   /**
@@ -208,16 +205,9 @@ export class DueSets {
     return chosen.map(({ hubId }) => hubId).filter((hubId) => ours.has(hubId))
   }
 
-  /** Claims one account until `until`, whenever it is due; returns its moment before, or undefined where it is not planned at all. */
-  async takeClaim(kind: DueKind, hubId: number, until: number): Promise<number | undefined> {
-    const before = await this.#store.takeClaim(this.#keys.due[kind], hubId, until)
-    return before === '' ? undefined : Number(before)
-  }
-
-  /** Gives claims that end at `before` another end; returns whose they still are: others are left as they are. */
-  async moveClaims(kind: DueSet, hubIds: readonly number[], before: number, after: number): Promise<Set<number>> {
-    if (hubIds.length === 0) return new Set()
-    return new Set((await this.#store.moveClaims(this.#keys.due[kind], before, after, ...hubIds)).map(Number))
+  /** Plans a claimed account, unless another worker has claimed or planned it since. */
+  async move(kind: DueSet, { hubId, claim }: Claimed, at: number): Promise<void> {
+    await this.#store.moveClaim(this.#keys.due[kind], hubId, claim, Math.round(at))
   }
 
   /** Moves those that are planned at all: an account that was uninstalled meanwhile stays out. */
@@ -236,6 +226,11 @@ export class DueSets {
   async when(kind: DueSet, hubId: number): Promise<number | null> {
     const score = await this.#store.zscore(this.#keys.due[kind], hubId)
     return score === null ? null : Math.floor(Number(score))
+  }
+
+  /** The earliest moment that anything is due, or at which a claim ends; undefined: there is none. */
+  async next(kind: DueSet): Promise<number | undefined> {
+    return momentIn((await this.#store.zrange(this.#keys.due[kind], 0, '0', 'WITHSCORES'))[1])
   }
 
   /** How many are due since `at` or longer. */

@@ -2,14 +2,14 @@ import type { ProviderClient } from '../provider/client.ts'
 import type { ProviderFailure } from '../provider/failure.ts'
 import type { Store } from '../redis/connect.ts'
 import { type AccountState, asideOf, type DueKind, type Keys } from '../redis/keys.ts'
-import { type AlertWrites, NO_ACCOUNT, NO_ALERT_WRITES, newOperation, stepJson, untilWritten } from '../redis/steps.ts'
+import { type AlertWrites, NO_ACCOUNT, NO_ALERT_WRITES, stepJson, untilWritten } from '../redis/steps.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/logger.ts'
 import { isElsewhere, type RefreshFailure } from '../tokens/after-failure.ts'
 import type { AnnouncedSubject } from '../tokens/refresh-account.ts'
 import { openToken, type Vault } from '../tokens/vault.ts'
 import type { UninstallBy } from './account.ts'
-import { ACCOUNT_CLAIM_MS } from './due-sets.ts'
+import type { Claimed } from './due-sets.ts'
 
 /** The alerts about a refresh token that can't be deleted for long, and when it is deleted after all. */
 export interface UninstallAnnouncer {
@@ -110,35 +110,30 @@ type UninstallOutcome =
   /** The time as an uninstalled account was over, or is not over yet. */
   | { is: 'purged' | 'kept' | 'unknown' }
   /** A refresh under way must end first, or left a token that must be deleted too. */
-  | { is: 'again'; at: number }
+  | { is: 'again' }
   /** Connected again, or another worker was faster: this attempt's failure is no news. */
   | { is: 'lost' }
   /** `announced`: the alert about it was opened just now. */
   | { is: 'failed'; failure: UninstallFailure; at: number; announced: boolean }
 
 /** One attempt to delete the refresh token (interface 4.4), tried until it works; later the account is forgotten. */
-export async function runUninstall(deps: UninstallDeps, hubId: number): Promise<UninstallOutcome> {
-  const taken = await deps.store.takeUninstallBuffer(
-    deps.keys.own(hubId),
-    hubId,
-    newOperation(),
-    deps.clock.now(),
-    ACCOUNT_CLAIM_MS.uninstall,
-  )
-  if (Array.isArray(taken)) return deleteAndFinish(deps, readAttempt(hubId, taken))
-  const is = taken.toString()
+export async function runUninstall(deps: UninstallDeps, account: Claimed): Promise<UninstallOutcome> {
+  const { hubId } = account
+  const read = await deps.store.readUninstallBuffer(deps.keys.own(hubId), hubId)
+  if (Array.isArray(read)) return deleteAndFinish(deps, readAttempt(account, read))
+  const is = read.toString()
   if (is === 'over') return { is: await purgeAccount(deps, hubId) }
   if (is !== 'held') return { is: 'reconnected' }
-  const at = deps.clock.now() + 1_000
-  await planAt(deps, hubId, 'uninstall', at)
-  return { is: 'again', at }
+  await planAt(deps, hubId, 'uninstall', deps.clock.now() + 1_000)
+  return { is: 'again' }
 }
 
 const NOTHING = Buffer.alloc(0)
 
-function readAttempt(hubId: number, taken: readonly Buffer[]) {
-  const [hubDomain, askedAt, attempts, tokenAlert, tokenOf, refresh = NOTHING, ...before] = taken
+function readAttempt({ hubId, claim }: Claimed, read: readonly Buffer[]) {
+  const [hubDomain, askedAt, attempts, tokenAlert, tokenOf, refresh = NOTHING, ...before] = read
   return {
+    claim,
     subject: { hubId, hubDomain: String(hubDomain), tokenAlert: String(tokenAlert) },
     askedAt: Number(askedAt),
     attempts: Number(attempts),
@@ -174,7 +169,7 @@ async function deleteAndFinish(deps: UninstallDeps, attempt: Attempt): Promise<U
     now + deps.uninstallKeepMs,
     stepJson(deps.announce.deleted({ ...attempt.subject, now })),
   )
-  if (finished === 'again') return { is: 'again', at: deps.clock.now() }
+  if (finished === 'again') return { is: 'again' }
   // The new connection may have been given the very token that was just deleted: a refresh now shows it.
   if (finished === 'reconnected') await planAt(deps, hubId, 'refresh', deps.clock.now())
   if (finished === 'finished') {
@@ -192,7 +187,7 @@ const HOUR = 3_600_000
 
 async function recordFailure(
   deps: UninstallDeps,
-  { subject, askedAt, attempts }: Attempt,
+  { subject, claim, askedAt, attempts }: Attempt,
   failure: UninstallFailure,
 ): Promise<UninstallOutcome> {
   const { hubId } = subject
@@ -206,7 +201,7 @@ async function recordFailure(
   const recorded = await deps.store.recordUninstallFailure(
     deps.keys.own(hubId),
     hubId,
-    attempts,
+    claim,
     now,
     failure.message,
     at,

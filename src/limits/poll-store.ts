@@ -85,8 +85,8 @@ export interface LastRefresh {
 /** Results of a poll, to be committed. */
 export interface PollResult {
   hubId: number
-  /** Ends that the account's claim may have by now: a poll that lost its claim changes nothing. */
-  claims: readonly [number, number]
+  /** The account's score while it is claimed: a poll that lost its claim changes nothing. */
+  claim: number
   nextAt: number
   watch: Watch
   /** Packed. */
@@ -225,7 +225,7 @@ export class PollStore {
     const watch = { ...planned.watch, turn: shortTurn(turn) }
     const { hubId, readings, isInterrupted } = planned
     const [committed] = await this.commit([
-      { hubId, claims: [planned.at, planned.at], nextAt: Math.round(at), watch, readings, isInterrupted },
+      { hubId, claim: planned.at, nextAt: Math.round(at), watch, readings, isInterrupted },
     ])
     return committed ?? 'lost'
   }
@@ -270,9 +270,9 @@ const NOT_POLLED = new Set(['uninstalling', 'uninstalled', 'reauthorize'])
 const NO_BYTES = ''
 
 /** The same number of arguments for each, see `commitPolls` in poll.lua. */
-function argumentsOf({ claims, nextAt, watch, readings, isInterrupted, freshAt, more }: PollResult): Argument[] {
+function argumentsOf({ claim, nextAt, watch, readings, isInterrupted, freshAt, more }: PollResult): Argument[] {
   const plain: Argument[] = [
-    ...claims,
+    claim,
     Math.round(nextAt),
     freshAt ?? NO_BYTES,
     encodeWatch(watch, readings, isInterrupted),

@@ -196,8 +196,8 @@ export class TokenStore implements LeaseStore {
     const [state, version, retryAt, metadataDue, lease] = fields
     if (state === null || state === undefined) return undefined
     const heldUntil = Number(lease?.split(' ')[2] ?? 0)
-    // Asked only if a worker had the lease: in a Cluster any one of the nodes answers, and it may be the one that is away.
-    const [seconds, microseconds] = heldUntil === 0 ? [0, 0] : await this.#store.time()
+    // Asked only if a worker had the lease.
+    const now = heldUntil === 0 ? 0 : await this.#store.readTime(this.#keys.progress)
     return {
       state: state as AccountState,
       // The version of this very token: it is handed out while that is the account's.
@@ -208,7 +208,7 @@ export class TokenStore implements LeaseStore {
       accessToken: access?.sealed ?? null,
       scopes: scopes === null || scopes === '' ? [] : scopes.split(' '),
       metadataDue: metadataDue === '1',
-      isHeld: heldUntil > Number(seconds) * 1_000 + Number(microseconds) / 1_000,
+      isHeld: heldUntil > now,
     }
   }
 

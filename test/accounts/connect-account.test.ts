@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { describe, expect, test, vi } from 'vitest'
 import { connectWithCode, connectWithRefreshToken } from '../../src/accounts/connect-account.ts'
 import { finishGrant } from '../../src/accounts/finish-grant.ts'
-import { beginUninstall, runUninstall } from '../../src/accounts/uninstall.ts'
+import { beginUninstall } from '../../src/accounts/uninstall.ts'
 import type { ProviderClient } from '../../src/provider/client.ts'
 import { Secret } from '../../src/runtime/secret.ts'
 import { latestOf } from '../../src/tokens/given-tokens.ts'
@@ -14,6 +14,7 @@ import { dump, seedAccount, vaultKey } from '../support/accounts.ts'
 import { changeWatch } from '../support/changed-watch.ts'
 import { CodeDoor } from '../support/endpoint.ts'
 import { type FakeAnswers, failure, tokens } from '../support/fake-provider.ts'
+import { uninstallNow } from '../support/uninstall-now.ts'
 import { accountIn, HUB, type World, type WorldOptions, worldOfFile } from '../support/world.ts'
 import { metadata } from './connected.ts'
 
@@ -305,7 +306,7 @@ describe('connecting again', () => {
       expect(outcome).toMatchObject({ is: 'other-account', hubId: HUB, wanted: 7, isReconnected: false })
       expect((await one.record()).state).toBe('uninstalling')
       expect(await one.grants()).toEqual([])
-      expect(await runUninstall(deps, HUB)).toEqual({ is: 'finished' })
+      expect(await uninstallNow(deps, HUB)).toEqual({ is: 'finished' })
       expect(deleted).toEqual(doomed)
     },
   )
@@ -369,11 +370,11 @@ describe('two installs of an account that cross', () => {
       async () => failure('rejected'),
       async ({ services }) => {
         await beginUninstall(services, HUB, uninstall)
-        await runUninstall({ ...services, provider: { ...services.provider, ...does } }, HUB)
+        await uninstallNow({ ...services, provider: { ...services.provider, ...does } }, HUB)
       },
     )
     expect(outcome).toMatchObject({ is: 'failed', failure: { code: 'uninstalled' } })
-    expect(await runUninstall({ ...deps, provider: { ...deps.provider, ...does } }, HUB)).toEqual({ is: 'finished' })
+    expect(await uninstallNow({ ...deps, provider: { ...deps.provider, ...does } }, HUB)).toEqual({ is: 'finished' })
     expect([deleted, (await one.record()).state]).toEqual([['refresh-2', 'refresh-1'], 'uninstalled'])
   })
 })

@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest'
-import { ACCOUNT_CLAIM_MS } from '../../src/accounts/due-sets.ts'
 import { beginUninstall } from '../../src/accounts/uninstall.ts'
 import type { DueKind } from '../../src/redis/keys.ts'
 import { chunksOf } from '../../src/runtime/chunks-of.ts'
@@ -19,11 +18,12 @@ describe('the due sets', () => {
   test('give out what is due, and say when the next is', async () => {
     const hubIds = Array.from({ length: 130 }, (_, n) => 1_000 + n)
     const { due, clock } = await fleet(hubIds)
-    const claimed = await due.claim('poll', clock.now(), 1_000)
-    expect(claimed.hubIds.sort((a, b) => a - b)).toEqual(hubIds)
-    expect(claimed.next).toBe(clock.now() + ACCOUNT_CLAIM_MS.poll)
-    expect((await due.claim('poll', clock.now(), 1_000)).hubIds).toEqual([])
-    expect(await due.claim('uninstall', clock.now(), 10)).toMatchObject({ hubIds: [], next: undefined })
+    expect(await due.next('poll')).toBe(clock.now())
+    const claimed = (await due.claim('poll', 1_000, 60_000)).map(({ hubId }) => hubId)
+    expect(claimed.sort((a, b) => a - b)).toEqual(hubIds)
+    expect(await due.next('poll')).toBe(clock.now() + 60_000)
+    expect(await due.claim('poll', 1_000, 60_000)).toEqual([])
+    expect([await due.claim('uninstall', 10, 60_000), await due.next('uninstall')]).toEqual([[], undefined])
   })
 
   test.each([
@@ -56,26 +56,31 @@ describe('the due sets', () => {
     const junk = ['junk', '1,2', '-8', '007', '99999999999999999']
     await store.zadd(keys.due.refresh, ...junk.flatMap((member) => [1, member]), clock.now() - 120_000, 7)
     expect(await due.countOverdue(clock.now() - 60_000)).toBe(6)
-    expect((await sweep('refresh-tokens')).chunks.flatMap(({ hubIds }) => hubIds)).toEqual([7])
+    expect((await sweep('refresh-tokens')).hubIds).toEqual([7])
     expect(await store.zrange(keys.due.refresh, 0, '-1')).toEqual(['7'])
     expect(await due.countOverdue(clock.now() - 60_000)).toBe(0)
   })
 
   test('take back what was claimed and not begun: it is due at once', async () => {
     const { due, clock } = await fleet([7, 8])
-    await due.claim('poll', clock.now(), 100)
-    await due.plan('poll', [7, 8], clock.now())
-    expect((await due.claim('poll', clock.now(), 100)).hubIds).toEqual([7, 8])
+    const [seven, eight] = await due.claim('poll', 100, 60_000)
+    if (seven === undefined || eight === undefined) return expect.fail('not claimed')
+    await due.move('poll', seven, clock.now())
+    // Another worker has it by now.
+    await due.move('poll', { ...eight, claim: eight.claim - 1 }, clock.now())
+    expect((await due.claim('poll', 100, 60_000)).map(({ hubId }) => hubId)).toEqual([7])
   })
 
   test('never take an uninstalled account back', async () => {
     const { due, clock, deps } = await fleet([7])
-    await due.claim('poll', clock.now(), 100)
+    const [claimed] = await due.claim('poll', 100, 60_000)
     await beginUninstall(deps, 7, { by: 'cli', reason: 'asked' })
     for (const kind of ['refresh', 'poll'] as const) {
       await due.plan(kind, [7], clock.now())
       expect(await due.when(kind, 7)).toBeNull()
     }
+    await due.move('poll', claimed ?? { hubId: 7, claim: 0 }, clock.now())
+    expect(await due.when('poll', 7)).toBeNull()
   })
 
   test('plan nobody who was not planned before', async () => {

@@ -2,11 +2,12 @@ import { describe, expect, test } from 'vitest'
 import { refreshTokens } from '../../jobs/refresh-tokens.ts'
 import { identifyAccount } from '../../src/accounts/identify-account.ts'
 import { tokenDrift } from '../../src/accounts/identity.ts'
-import { beginUninstall, runUninstall } from '../../src/accounts/uninstall.ts'
+import { beginUninstall } from '../../src/accounts/uninstall.ts'
 import type { ProviderClient } from '../../src/provider/client.ts'
 import { seedAccount } from '../support/accounts.ts'
 import { failure, tokens } from '../support/fake-provider.ts'
 import { eventually } from '../support/fleet.ts'
+import { uninstallNow } from '../support/uninstall-now.ts'
 import { accountIn, HUB, worldOfFile } from '../support/world.ts'
 import { metadata } from './connected.ts'
 
@@ -112,12 +113,12 @@ describe('the metadata of an imported account', () => {
     const second = one.read()
     await eventually('the provider is asked', async () => one.provider.calls.length === 1)
     expect(await one.read()).toMatchObject({ is: 'stored' })
-    const claimed = await one.due.claim('poll', one.clock.now(), 64)
-    expect(claimed.hubIds).toEqual([HUB])
+    const [claimed, ...others] = await one.due.claim('poll', 64, 60_000)
+    expect([claimed?.hubId, others]).toEqual([HUB, []])
     slow.resolve()
     expect(await second).toEqual({ is: 'known' })
     const { due } = one.keys
-    expect(Number(await one.store.zscore(due.poll, HUB))).toBe(claimed.until)
+    expect(Number(await one.store.zscore(due.poll, HUB))).toBe(claimed?.claim)
   })
 
   test('that can not be read now is read later, and that is said', async () => {
@@ -205,7 +206,7 @@ describe('a token that belongs to another account', () => {
   test('is not deleted at the provider when the wrong account is uninstalled', async () => {
     const one = await foreign()
     await beginUninstall(one.deps, HUB, { by: 'cli', reason: 'a mistake' })
-    expect(await runUninstall(one.deps, HUB)).toEqual({ is: 'finished' })
+    expect(await uninstallNow(one.deps, HUB)).toEqual({ is: 'finished' })
     expect(one.provider.calls.map(([name]) => name)).toEqual(['metadata'])
   })
 

@@ -3,7 +3,7 @@ import { sweepGrants } from '../../jobs/sweep.ts'
 import { connectGrant, connectWithCode } from '../../src/accounts/connect-account.ts'
 import { finishGrant } from '../../src/accounts/finish-grant.ts'
 import { importRows } from '../../src/accounts/import-accounts.ts'
-import { beginUninstall, runUninstall } from '../../src/accounts/uninstall.ts'
+import { beginUninstall } from '../../src/accounts/uninstall.ts'
 import { createProviderClient } from '../../src/provider/client.ts'
 import type { DialectName } from '../../src/provider/dialects.ts'
 import { NO_ACCOUNT } from '../../src/redis/steps.ts'
@@ -18,6 +18,7 @@ import { failure, fakeProvider } from '../support/fake-provider.ts'
 import { journalOf, send } from '../support/fleet.ts'
 import { HandClock } from '../support/hand-clock.ts'
 import { redisOfFile } from '../support/of-file.ts'
+import { uninstallNow } from '../support/uninstall-now.ts'
 import { openWorld } from '../support/world.ts'
 
 const redis = redisOfFile()
@@ -107,7 +108,7 @@ async function begun(dialect: DialectName = 'v1') {
     isAlive: async (refreshToken: string | undefined) => (await provider.refresh(new Secret(refreshToken ?? ''))).ok,
     uninstall: async (isDone = true, more: { uninstallKeepMs?: number } = {}) => {
       expect(await beginUninstall(deps, HUB, { by: 'cli', reason: 'asked for' })).toBe('begun')
-      if (isDone) expect(await runUninstall({ ...deps, ...more }, HUB)).toEqual({ is: 'finished' })
+      if (isDone) expect(await uninstallNow({ ...deps, ...more }, HUB)).toEqual({ is: 'finished' })
     },
     keep: async (grant: Parameters<typeof keepGrant>[1]) => {
       const kept = await keepGrant(deps, grant)
@@ -342,7 +343,7 @@ test.each([
   await pass(2 * MINUTE)
   clock.move(MINUTE)
   expect(await account()).toMatchObject({ state: 'uninstalling' })
-  expect(await runUninstall(deps, HUB)).toEqual({ is: 'finished' })
+  expect(await uninstallNow(deps, HUB)).toEqual({ is: 'finished' })
   expect(await isAlive(given[0])).toBe(false)
   expect([await account(), await kept()]).toMatchObject([{ state: 'uninstalled' }, []])
   expect(await stored()).toMatchObject({ refresh: undefined })
@@ -390,7 +391,7 @@ test.each([
   await uninstall(isDone)
   await works()
   await pass(21 * MINUTE)
-  expect(await runUninstall(deps, HUB)).toEqual({ is: 'finished' })
+  expect(await uninstallNow(deps, HUB)).toEqual({ is: 'finished' })
   await pass(2 * MINUTE)
   expect([await account(), await kept()]).toMatchObject([{ state: 'uninstalled' }, []])
 })
@@ -444,7 +445,7 @@ test('an account that was forgotten right away does not come back with newer tok
   )
   await sweep()
   await pass(2 * MINUTE)
-  expect(await runUninstall({ ...deps, uninstallKeepMs: 0 }, HUB)).toEqual({ is: 'finished' })
+  expect(await uninstallNow({ ...deps, uninstallKeepMs: 0 }, HUB)).toEqual({ is: 'finished' })
   expect([await account(), await kept()]).toEqual([undefined, []])
   expect(await isAlive(given[0])).toBe(false)
   expect(await install()).toMatchObject({ is: 'connected' })
@@ -457,7 +458,7 @@ test('an account that was forgotten right away does not come back with a grant t
   await uninstall(true, { uninstallKeepMs: 0 })
   await works()
   await pass(2 * MINUTE)
-  expect(await runUninstall({ ...deps, uninstallKeepMs: 0 }, HUB)).toEqual({ is: 'finished' })
+  expect(await uninstallNow({ ...deps, uninstallKeepMs: 0 }, HUB)).toEqual({ is: 'finished' })
   expect([await account(), await kept()]).toEqual([undefined, []])
   expect(await install()).toMatchObject({ is: 'connected' })
 })

@@ -153,8 +153,10 @@ test('the end of an uninstall moves the moment at which the account is forgotten
 test('the note of a deletion that failed is made once', async () => {
   const { keys, redis, begin, intent } = await installed()
   await begin(await intent())
+  const claim = NOW + 30_000.5
+  await redis.zadd(keys.due.uninstall, claim, HUB)
   const note = () =>
-    redis.recordUninstallFailure(keys.own(HUB), HUB, 0, NOW, 'no answer', NOW + 2_000, stepJson(NO_ALERT_WRITES))
+    redis.recordUninstallFailure(keys.own(HUB), HUB, claim, NOW, 'no answer', NOW + 2_000, stepJson(NO_ALERT_WRITES))
   expect([await note(), await note()]).toEqual(['recorded', 'lost'])
   expect(await redis.hget(keys.own(HUB), 'uninstallAttempts')).toBe('1')
 })

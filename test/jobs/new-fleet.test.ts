@@ -1,6 +1,4 @@
 import { expect, test } from 'vitest'
-import { pollLimits } from '../../jobs/poll-limits.ts'
-import { refreshTokens } from '../../jobs/refresh-tokens.ts'
 import { sweepFleet } from '../../jobs/sweep-fleet.ts'
 import { readRows } from '../../src/accounts/account-rows.ts'
 import { importRows } from '../../src/accounts/import-accounts.ts'
@@ -22,7 +20,15 @@ const refresh = async (token: Secret) => tokens(token.reveal().replace('refresh'
 
 /** Accounts that were imported, and sweeps whose work is done before they end. */
 async function newFleet(accounts: number, does: FakeAnswers = {}) {
-  const { services, store, keys, woken, provider, calls, sweep } = await polled({
+  const {
+    services,
+    store,
+    keys,
+    woken,
+    provider,
+    calls,
+    work: look,
+  } = await polled({
     hubIds: [],
     settings: { limits: { associations: [PAIR] }, alerts: { firstRun: 'digest' } },
     provider: { refresh, metadata: async (token) => metadata({ hubId: hubIdOf(token) }), ...does },
@@ -46,10 +52,7 @@ async function newFleet(accounts: number, does: FakeAnswers = {}) {
     keys,
     woken,
     asked: () => provider.calls.map(([what, token]) => `${what} ${token}`),
-    look: async (kind: 'refresh-tokens' | 'poll-limits') => {
-      const work = kind === 'poll-limits' ? pollLimits : refreshTokens
-      await Promise.all((await sweep(kind)).chunks.map((chunk) => work(services, chunk, never)))
-    },
+    look,
     progress: () => readNewFleet(store, keys),
     sweepFleet: () => sweepFleet(services),
     count: (what: string) => calls().filter((one) => one === what).length,

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
 import { pollLimits } from '../../jobs/poll-limits.ts'
-import type { ChunkJob } from '../../jobs/queues.ts'
 import { storeForecasts } from '../../src/limits/forecast/stored-forecasts.ts'
 import type { ProviderClient } from '../../src/provider/client.ts'
 import { metadata } from '../accounts/connected.ts'
@@ -101,10 +100,10 @@ test('a poll ranks its account by the limit that it reaches first', async () => 
   expect(await store.zscore(keys.nearest, HUB)).toBe('82.5')
 })
 
-describe('a provider that takes longer than a claim lasts', () => {
-  test('is asked once for each account, however often they are claimed', async () => {
+describe('a provider that takes as long as it may', () => {
+  test('is asked once for each account, by one daemon', async () => {
     const slow = Promise.withResolvers<void>()
-    const { services, clock, calls, sweep } = await polled({
+    const { services, clock, calls } = await polled({
       hubIds: [HUB, HUB + 1],
       provider: {
         customProperties: async () => {
@@ -113,26 +112,14 @@ describe('a provider that takes longer than a claim lasts', () => {
         },
       },
     })
-    let renew = async () => {}
-    clock.every = (_, again) => {
-      renew = again
-      return () => {}
-    }
-    const handOn = async () => (await sweep('poll-limits')).chunks
-    const [waited] = await handOn()
-    clock.move(61_000)
-    const [claimedAgain] = await handOn()
-    expect(claimedAgain?.hubIds).toEqual(waited?.hubIds)
-    const poll = (chunk: ChunkJob | undefined) => pollLimits(services, chunk ?? { hubIds: [] }, never)
-    const underWay = poll(claimedAgain)
+    const underWay = pollLimits(services, never)
     await eventually('the provider is asked', async () => calls().length === 2)
-    clock.move(40_000)
-    await renew()
-    clock.move(40_000)
-    expect(await handOn()).toEqual([])
-    await poll(waited)
+    // The calls of a poll, ten seconds for each.
+    clock.move(60_000)
+    await pollLimits(services, never)
     slow.resolve()
     await underWay
     expect(calls()).toEqual(['customProperties', 'customProperties'])
+    for (const hubId of [HUB, HUB + 1]) expect(await services.due.when('poll', hubId)).toBeGreaterThan(clock.now())
   })
 })

@@ -81,7 +81,8 @@ test('where two workers are at one account only the one that claimed it last lea
   })
   const first = one.poll()
   await eventually('the first at work', async () => one.provider.calls.length > 0)
-  one.clock.move(1)
+  // Its claim is over.
+  one.clock.move(600_000)
   const second = one.poll()
   await eventually('the second, too', async () => asked === 2)
   answers[1]?.resolve()

@@ -24,8 +24,8 @@ async function overdue(count: number, perSecond = 1_000) {
     handedOn,
     endpoint: services.endpoint,
     run: async () => {
-      const { next, chunks } = await w.sweep('refresh-tokens')
-      handedOn.push(...chunks.flatMap(({ hubIds }) => hubIds))
+      const { next, hubIds } = await w.sweep('refresh-tokens')
+      handedOn.push(...hubIds)
       return next === undefined ? undefined : next - clock.now()
     },
     plan: (hubId: number, at: number) => store.zadd(keys.due.refresh, at, hubId),

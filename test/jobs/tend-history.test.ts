@@ -1,5 +1,6 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { sweepHistory, tendHistory } from '../../jobs/tend-history.ts'
+import { sweep } from '../../jobs/sweep.ts'
+import { tendHistory } from '../../jobs/tend-history.ts'
 import { startWorkers } from '../../jobs/workers.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
 import { InForce } from '../../src/runtime/concurrency.ts'
@@ -17,13 +18,9 @@ const KEEP = { raw: '2h', hourly: '5d', daily: '100d' }
 
 /** Accounts that were polled four times in one hour three days ago, each time with a change. */
 async function fleet(hubIds: number[], clock = new HandClock()) {
-  const woken: [string, number][] = []
   const w = await openWorld(redis, {
     clock,
     settings: { limits: { history: KEEP } },
-    change: ({ queues }) => ({
-      queues: { ...queues, wake: async (kind, at) => void woken.push([kind, at - clock.now()]) },
-    }),
   })
   const { store, keys, services } = w
   // At a full hour, so that the four never fall into two.
@@ -39,11 +36,10 @@ async function fleet(hubIds: number[], clock = new HandClock()) {
   const stop = new AbortController()
   return {
     ...w,
-    woken,
     stop,
     history: services.history,
     queue: services.queues.tendHistory,
-    sweep: () => sweepHistory(services),
+    sweep: () => sweep(services, 'tend-history'),
     tend: () => tendHistory(services, stop.signal),
     changes: async (hubId: number) => (await services.history.changes(hubId))?.changes.length,
     outcomes: async () => {
@@ -132,24 +128,8 @@ describe('tending histories', () => {
     await one.tend()
     one.history.replace = replace
     expect((await Promise.all(hubIds.map(one.changes))).sort()).toEqual([1, 1, 4, 4])
-    expect(one.woken).toEqual([['tend-history', 500]])
     await tendHistory(one.services, new AbortController().signal)
     expect(await one.outcomes()).toEqual({ 'forecast stored': 4, 'thin-out replaced': 4 })
-    expect(one.woken).toHaveLength(1)
-  })
-
-  test('comes in chunks, the next one soon after', async () => {
-    const one = await fleet([5])
-    const { history } = one.keys.due
-    // Accounts that were never polled cost a chunk its room, too.
-    const others = Array.from({ length: 250 }, (_, n) => 6 + n)
-    await one.store.zadd(history, ...others.flatMap((hubId) => [one.clock.now(), hubId]))
-    await one.tend()
-    expect(await one.store.zcount(history, '-inf', one.clock.now())).toBe(51)
-    expect(one.woken).toEqual([['tend-history', 500]])
-    await one.tend()
-    expect(await one.store.zcount(history, one.clock.now() + DAY, '+inf')).toBe(251)
-    expect(one.woken).toHaveLength(1)
   })
 
   test('is done by whoever is at work', async () => {

@@ -31,9 +31,8 @@ async function workersOf(prefix: string, more = {}) {
     due: {
       claim: async () => {
         done.push(1)
-        return { hubIds: [], until: 0 }
+        return []
       },
-      moveClaims: async () => new Set(),
     },
     ...more,
   }

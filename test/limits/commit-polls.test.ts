@@ -178,7 +178,7 @@ describe('what a poll found', () => {
     await polls.commit([{ ...first, watch: { ...first.watch, records, seen: SEEN }, freshAt: NOW }])
     const before = await dump(store, keys)
     const until = await claim([HUB], LATER)
-    const unchanged = { ...first, more: undefined, claims: [until, until] as const, freshAt: LATER }
+    const unchanged = { ...first, more: undefined, claim: until, freshAt: LATER }
     expect(await polls.commit([{ ...unchanged, watch: { ...first.watch, polledAt: LATER } }])).toEqual(['committed'])
     const after = await dump(store, keys)
     const touched = Object.keys(after).filter((key) => after[key] !== before[key])

@@ -3,7 +3,7 @@ import type { Begun, PollChanges, PollResult } from '../../src/limits/poll-store
 import { readWatch } from '../../src/limits/watch/read-watch.ts'
 import { NEW_WATCH } from '../../src/limits/watch/watch.ts'
 import { type AlertWrites, NO_ALERT_WRITES } from '../../src/redis/steps.ts'
-import { commitPoll, type Found } from '../support/committed-poll.ts'
+import { claimAt, commitPoll, type Found } from '../support/committed-poll.ts'
 import type { FileRedis } from '../support/of-file.ts'
 import { openWorld } from '../support/world.ts'
 import { properties, readings } from './reports.ts'
@@ -30,7 +30,7 @@ export async function polledAccounts(redis: FileRedis, hubIds: readonly number[]
     },
     /** The end of the claims. */
     claim: async (some: readonly number[] = [HUB], at = NOW) => {
-      const until = services.due.claimEnd('poll', at)
+      const until = claimAt(at)
       for (const hubId of some) await store.zadd(keys.due.poll, until, hubId)
       return until
     },
@@ -52,7 +52,7 @@ export const NUMBERS = readings(NOW + 1_000, properties(5))
 export function result(until: number, more: Partial<PollChanges> = {}, hubId = HUB): PollResult {
   return {
     hubId,
-    claims: [until, until],
+    claim: until,
     nextAt: NOW + 900_000.4,
     watch: { ...NEW_WATCH, polledAt: NOW + 1_000 },
     readings: FIRST.readings,

@@ -31,13 +31,13 @@ describe('a cluster of three masters', () => {
     const clock = new HandClock()
     await Promise.all(hubIds.map((hubId) => seedAccount(store, own, { hubId, obtainedAt: clock.now() })))
     expect(await new Registry(store, own).countByState()).toMatchObject({ active: hubIds.length })
-    const { hubIds: claimed, until } = await due.claim('poll', clock.now(), 100)
+    const claimed = await due.claim('poll', 100, 60_000)
     expect(claimed).toHaveLength(hubIds.length)
     const begun = await polls.begin(hubIds)
     expect(begun.map((one) => (one instanceof Error || one === 'gone' ? one : one.hubId))).toEqual(hubIds)
     const results = hubIds.map((hubId) => ({
       hubId,
-      claims: [until, until] as const,
+      claim: claimed[0]?.claim ?? 0,
       nextAt: clock.now() + 5,
       readings: undefined,
       watch: { ...NEW_WATCH, polledAt: hubId },

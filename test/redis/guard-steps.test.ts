@@ -77,7 +77,7 @@ test('and so do steps that commit many', async () => {
   await move.moveKey(keys.account(other).access)
   const results = hubIds.map((id) => ({
     hubId: id,
-    claims: [until, until] as const,
+    claim: until,
     nextAt: 5,
     readings: undefined,
     watch: { ...NEW_WATCH, polledAt: id },

@@ -71,8 +71,7 @@ describe('an alert of which one byte is no UTF-8', () => {
     const before = calls()
     // Ten minutes, with a period of one.
     for (let n = 0; n < 240; n++) {
-      const { chunks } = await path.sweep('poll-limits')
-      for (const chunk of chunks) await pollLimits(path.services, chunk, new AbortController().signal)
+      await pollLimits(path.services, new AbortController().signal)
       path.clock.move(2_500)
     }
     expect(calls() - before).toBeGreaterThan(8)

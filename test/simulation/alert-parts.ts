@@ -1,7 +1,6 @@
 import { deliver, Turns } from '../../jobs/deliver.ts'
 import type { PollWork, RefreshWork } from '../../jobs/job-deps.ts'
 import { pollLimits, pollWanted } from '../../jobs/poll-limits.ts'
-import type { ChunkJob } from '../../jobs/queues.ts'
 import { sweepAlerts } from '../../jobs/sweep.ts'
 import { storeAcknowledgement } from '../../src/alerts/acknowledge.ts'
 import type { GroupBy } from '../../src/alerts/deps.ts'
@@ -32,7 +31,7 @@ export interface AlertConfig {
 export interface AlertParts {
   poll(hubId: number): Promise<unknown>
   pollMany(hubIds: readonly number[]): Promise<void>
-  pollChunk(job: ChunkJob): Promise<void>
+  pollDue(): Promise<void>
   /** From the outbox to jobs that are to deliver; says when something is due next. */
   sweepAlerts(): Promise<number | undefined>
   deliver(deliveryId: string): Promise<void>
@@ -131,7 +130,7 @@ export function alertParts(
   return {
     poll: (hubId) => inForce.run(({ polling }) => pollWanted(polling, hubId, never)),
     pollMany: (hubIds) => inForce.run(({ polling }) => pollClaimed(polling, hubIds)),
-    pollChunk: (job) => inForce.run(({ polling }) => pollLimits(polling, job, never)),
+    pollDue: () => inForce.run(({ polling }) => pollLimits(polling, never)),
     sweepAlerts: () => inForce.run(({ sending }) => sweepAlerts(sending)),
     deliver: (deliveryId) =>
       inForce.run(({ sending }) => deliver(sending, { deliveryId }, { stopping: never, abandon: never })),

@@ -55,7 +55,7 @@ export interface Scene {
 
 export interface Job {
   queue: 'refresh' | 'uninstall' | 'poll' | 'deliver'
-  data: ChunkJob | DeliverJob
+  data: ChunkJob | DeliverJob | Record<string, never>
 }
 
 /** A process with parts of its own, and what it may be told to do. */
@@ -141,8 +141,10 @@ export function startDaemon(
     queues: {
       wake: async () => {},
       refreshTokens: addTo('refresh'),
-      uninstall: addTo('uninstall'),
-      pollLimits: addTo('poll'),
+      look: async (kind: 'pollLimits' | 'uninstall') => {
+        const queue = kind === 'uninstall' ? 'uninstall' : 'poll'
+        if (!jobs.some((job) => job.queue === queue)) jobs.push({ queue, data: {} })
+      },
       deliver: addTo('deliver'),
     } as never,
     random: () => 0.5,
@@ -159,8 +161,8 @@ export function startDaemon(
     process,
     work: ({ queue, data }) => {
       if ('deliveryId' in data) return alerts.deliver(data.deliveryId)
-      if (queue === 'poll') return alerts.pollChunk(data)
-      return queue === 'refresh' ? refreshTokens(deps, data, never) : uninstall(deps, data, never)
+      if (queue === 'refresh') return refreshTokens(deps, data as ChunkJob, never)
+      return queue === 'poll' ? alerts.pollDue() : uninstall(deps, never)
     },
     connect: (code, only) => connectWithCode(deps, new Secret(code), { only }),
     import: (hubId, refreshToken) => importRows(deps, rowOf(hubId, refreshToken), importOptions),

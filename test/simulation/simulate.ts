@@ -403,7 +403,7 @@ class Simulation {
       case 'uninstall':
         return daemon.beginUninstall(hubId)
       case 'run uninstall':
-        return daemon.work({ queue: 'uninstall', data: { hubIds: [hubId] } })
+        return daemon.work({ queue: 'uninstall', data: {} })
       case 'sweep':
         return daemon.sweep()
       case 'sweep grants':

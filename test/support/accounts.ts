@@ -69,8 +69,7 @@ export async function leaseOf(store: Store, keys: Keys, hubId = 123) {
   const note = await store.hget(keys.own(hubId), 'refreshing')
   if (note === null) return undefined
   const [owner, , until] = note.split(' ')
-  const [seconds, micros] = await store.time()
-  return { owner, leftMs: Number(until) - Number(seconds) * 1_000 - Math.floor(Number(micros) / 1_000) }
+  return { owner, leftMs: Number(until) - (await store.readTime(keys.progress)) }
 }
 
 /** As if so much time had passed for Redis: leases end by its own clock. */
@@ -83,8 +82,8 @@ export async function shortenLease(store: Store, keys: Keys, hubId: number, ms: 
 export const endLease = (store: Store, keys: Keys, hubId = 123) => shortenLease(store, keys, hubId, 3_600_000)
 
 export async function takeLease(store: Store, keys: Keys, owner: string, ms: number, hubId = 123): Promise<void> {
-  const [seconds] = await store.time()
-  await store.hset(keys.own(hubId), 'refreshing', `${owner} 1 ${Number(seconds) * 1_000 + ms}`)
+  const until = (await store.readTime(keys.progress)) + ms
+  await store.hset(keys.own(hubId), 'refreshing', `${owner} 1 ${until}`)
 }
 
 /** The account's access token as it is stored, still encrypted. */

@@ -1,6 +1,6 @@
 import type { PollWork } from '../../jobs/job-deps.ts'
 import { pollLimits } from '../../jobs/poll-limits.ts'
-import { DueSets } from '../../src/accounts/due-sets.ts'
+import type { DueSets } from '../../src/accounts/due-sets.ts'
 import { type Begun, type CommittedPoll, type PollResult, PollStore } from '../../src/limits/poll-store.ts'
 import type { Watch } from '../../src/limits/watch/watch.ts'
 import type { Store } from '../../src/redis/connect.ts'
@@ -21,13 +21,13 @@ export async function commitPoll(
   const polls = new PollStore(store, keys)
   const begun = await polls.read(hubId)
   if (begun === undefined) throw new Error(`account ${hubId} is not polled`)
-  const until = new DueSets(store, keys).claimEnd('poll', at)
-  await store.zadd(keys.due.poll, until, hubId)
+  const claim = claimAt(at)
+  await store.zadd(keys.due.poll, claim, hubId)
   const { watch, more, ...found } = find(begun)
   const [committed] = await polls.commit([
     {
       hubId,
-      claims: [until, until],
+      claim,
       nextAt: at + 900_000,
       readings: begun.readings.packed,
       ...found,
@@ -38,13 +38,27 @@ export async function commitPoll(
   return committed ?? 'lost'
 }
 
-/** These accounts, as a chunk that was just claimed. */
+/** A claim of a poll that began at `at`, and is another one each time. */
+export function claimAt(at: number): number {
+  claims++
+  return Math.round(at) + 60_000 + (1 + (claims % 1_000)) / 1_024
+}
+let claims = 0
+
+/** These accounts, as if no other was due. */
 export async function pollClaimed(
   work: PollWork,
   hubIds: readonly number[],
   signal = new AbortController().signal,
 ): Promise<void> {
-  const claimedUntil = work.due.claimEnd('poll', work.clock.now())
-  for (const hubId of hubIds) await work.due.takeClaim('poll', hubId, claimedUntil)
-  await pollLimits(work, { hubIds: [...hubIds], claimedUntil }, signal)
+  const left = [...hubIds]
+  const due: Pick<DueSets, 'claim' | 'claimOne' | 'move'> = {
+    claim: async (kind, most, ms) => {
+      const claimed = await Promise.all(left.splice(0, most).map((hubId) => work.due.claimOne(kind, hubId, ms)))
+      return claimed.filter((one) => typeof one !== 'string')
+    },
+    claimOne: (...asked) => work.due.claimOne(...asked),
+    move: (...asked) => work.due.move(...asked),
+  }
+  await pollLimits({ ...work, due: due as DueSets }, signal)
 }

@@ -1,17 +1,11 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { pollLimits } from '../../jobs/poll-limits.ts'
-import { refreshTokens } from '../../jobs/refresh-tokens.ts'
 import type { World } from './world.ts'
-
-const never = new AbortController().signal
 
 /** Lets a fleet live for so long by the clock of the test: every `stepMs` what is due is swept, and worked off. */
 export async function live(world: World, ms: number, stepMs = 500): Promise<void> {
-  const { clock, services } = world
+  const { clock } = world
   for (const until = clock.now() + ms; clock.now() < until; clock.move(stepMs)) {
-    const refreshes = (await world.sweep('refresh-tokens')).chunks.map((chunk) => refreshTokens(services, chunk, never))
-    const polls = (await world.sweep('poll-limits')).chunks.map((chunk) => pollLimits(services, chunk, never))
-    await whileMoving(world, Promise.all([...refreshes, ...polls]))
+    await whileMoving(world, Promise.all([world.work('refresh-tokens'), world.work('poll-limits')]))
   }
 }
 

@@ -5,6 +5,7 @@ export class HandClock implements Clock {
   #now: number
   #sleepers: { ms: number; until: number; wake: () => void }[] = []
   #watchers: (() => void)[] = []
+  #hearers: ((now: number) => void)[] = []
   /** How long each wait so far was asked to be. */
   readonly waits: number[] = []
   #steady = 0
@@ -14,6 +15,12 @@ export class HandClock implements Clock {
 
   constructor(now = Date.parse('2026-11-21T10:00:00.000Z')) {
     this.#now = now
+  }
+
+  /** Says what it shows, now and whenever that changes. */
+  tell(hear: (now: number) => void): void {
+    this.#hearers.push(hear)
+    hear(this.#now)
   }
 
   stopwatch(): () => number {
@@ -73,6 +80,7 @@ export class HandClock implements Clock {
   /** As if somebody set it, or the machine slept. */
   set(ms: number): void {
     this.#now += ms
+    for (const hear of this.#hearers) hear(this.#now)
     const due = this.#sleepers.filter(({ until }) => until <= this.#now)
     this.#sleepers = this.#sleepers.filter(({ until }) => until > this.#now)
     for (const { wake } of due) wake()

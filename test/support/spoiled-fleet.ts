@@ -1,5 +1,3 @@
-import { pollLimits } from '../../jobs/poll-limits.ts'
-import { refreshTokens } from '../../jobs/refresh-tokens.ts'
 import { tendHistory } from '../../jobs/tend-history.ts'
 import { recheckWaiting } from '../../src/alerts/sending/read-news.ts'
 import { sendAlerts } from '../../src/alerts/sending/send-alerts.ts'
@@ -15,9 +13,9 @@ import { openLastingWorld } from './world.ts'
 /** All of one partition, so that a step on many of them meets each. */
 export const [ONE, SPOILED, OTHER] = [65, 129, 193] as const
 const DAY_MS = 86_400_000
+const never = new AbortController().signal
 /** Between their polls. */
 export const EVERY_MS = 900_000
-const never = new AbortController().signal
 
 /** Three accounts that have everything: numbers near their limits, records, a history, a forecast, open alerts. */
 export async function spoiledFleet(redis: TestRedis, keys: Keys) {
@@ -39,8 +37,8 @@ export async function spoiledFleet(redis: TestRedis, keys: Keys) {
   const { due, registry } = services
   /** As a daemon does it: what is due is claimed, refreshed, polled, and tended; then too few fresh readings would be told. */
   const round = async () => {
-    for (const chunk of (await w.sweep('refresh-tokens')).chunks) await refreshTokens(services, chunk, never)
-    for (const chunk of (await w.sweep('poll-limits')).chunks) await pollLimits(services, chunk, never)
+    await w.work('refresh-tokens')
+    await w.work('poll-limits')
     await tendHistory(services, never)
     await due.nearestExpiry(clock.now())
     await due.countOverdue(clock.now())

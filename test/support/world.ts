@@ -4,7 +4,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import type { Config } from '../../config/schema/schema.ts'
+import { pollLimits } from '../../jobs/poll-limits.ts'
 import type { ChunkJob } from '../../jobs/queues.ts'
+import { refreshTokens } from '../../jobs/refresh-tokens.ts'
 import { sweep } from '../../jobs/sweep.ts'
 import { openResources, type Resources } from '../../src/app/resources.ts'
 import { buildServices, type Services } from '../../src/app/services.ts'
@@ -16,6 +18,7 @@ import { configOf } from '../config/load-text.ts'
 import { leaseOf, outboxOf, type SeededAccount, seedAccount, storedTokens, vaultKey } from './accounts.ts'
 import { pollClaimed } from './committed-poll.ts'
 import { type FakeAnswers, fakeProvider } from './fake-provider.ts'
+import { goByHand } from './go-by-hand.ts'
 import { HandClock } from './hand-clock.ts'
 import { logLines } from './log-lines.ts'
 import { memoryFile } from './memory-file.ts'
@@ -71,8 +74,7 @@ export async function openLastingWorld(redis: TestRedis, options: WorldOptions =
   const config = { ...configWith(settings), dataDir, redis: { url: new Secret(redis.url), prefix, tls: false } }
   const lifecycle = new Lifecycle()
   const opened = await openResources({ config, clock, random: () => 0.5, log: logged.log }, lifecycle, 'steps')
-  // What a test sets is what the clock of Redis shows.
-  Object.assign(opened.store, { readTime: async () => clock.now() })
+  goByHand(opened.store, clock)
   lifecycle.onClose('the data folder', () => rmSync(dataDir, { recursive: true, force: true }))
   const resources: Resources = {
     ...opened,
@@ -101,13 +103,19 @@ export async function openLastingWorld(redis: TestRedis, options: WorldOptions =
     },
     of: (hubId: number = HUB) => accountIn(services, hubId),
     poll: (...hubIds: number[]) => pollClaimed(services, hubIds.length === 0 ? [HUB] : hubIds),
-    /** What a sweep hands on, as workers take it, and when the next one is due. */
-    sweep: async (kind: keyof typeof CHUNKS): Promise<{ next: number | undefined; chunks: ChunkJob[] }> => {
-      const next = await sweep(services, kind)
-      const queue = services.queues[CHUNKS[kind]]
-      const jobs = await queue.getJobs(['waiting'], 0, -1, true)
-      await queue.drain()
-      return { next, chunks: jobs.map(({ data }) => data) }
+    /** When the next sweep is due, and whom a worker takes up after this one. */
+    sweep: async (kind: Swept): Promise<{ next: number | undefined; hubIds: number[] }> => {
+      const { next, jobs } = await sweepOnce(services, kind)
+      if (kind === 'refresh-tokens') return { next, hubIds: jobs.flatMap(({ hubIds }) => hubIds) }
+      const claimed = jobs.length === 0 ? [] : await services.due.claim('poll', 1_000, 60_000)
+      return { next, hubIds: claimed.map(({ hubId }) => hubId) }
+    },
+    /** A sweep, and the work that it brings about. */
+    work: async (kind: Swept): Promise<void> => {
+      const { jobs } = await sweepOnce(services, kind)
+      const does = (job: ChunkJob) =>
+        kind === 'refresh-tokens' ? refreshTokens(services, job, never) : pollLimits(services, never)
+      await Promise.all(jobs.map(does))
     },
     /** Names of the calls to the provider. */
     calls: () => provider.calls.map(([name = '']) => name),
@@ -141,7 +149,17 @@ export function accountIn(services: Services, hubId = HUB) {
   }
 }
 
-const CHUNKS = { 'refresh-tokens': 'refreshTokens', 'poll-limits': 'pollLimits' } as const
+const never = new AbortController().signal
+const QUEUE_OF = { 'refresh-tokens': 'refreshTokens', 'poll-limits': 'pollLimits' } as const
+type Swept = keyof typeof QUEUE_OF
+
+async function sweepOnce(services: Services, kind: Swept) {
+  const next = await sweep(services, kind)
+  const queue = services.queues[QUEUE_OF[kind]]
+  const jobs = await queue.getJobs(['waiting'], 0, -1, true)
+  await queue.drain()
+  return { next, jobs: jobs.map(({ data }) => data as ChunkJob) }
+}
 
 const known = new Map<string, Config>()
 

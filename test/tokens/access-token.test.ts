@@ -190,17 +190,6 @@ describe('an access token', () => {
     expect(await askOf(accessTokensOf(s, { tokens: reading, refresh }))).toBe('access-2')
   })
 
-  test('is read without asking Redis for its time, unless somebody is at the account', async () => {
-    const s = await seeded()
-    const own = s.services.tokens
-    const timesAsked = async () => /cmdstat_time:calls=(\d+)/.exec(await s.store.info('commandstats'))?.[1]
-    await s.store.config('RESETSTAT')
-    expect([(await own.read(HUB))?.isHeld, await timesAsked()]).toEqual([false, undefined])
-    await own.begin(HUB, 'other', s.clock.now())
-    await s.store.config('RESETSTAT')
-    expect([(await own.read(HUB))?.isHeld, await timesAsked()]).toEqual([true, '1'])
-  })
-
   test('of an account that is uninstalled between reading and serving is served to nobody', async () => {
     const s = await seeded()
     const stored = await s.services.tokens.read(HUB)

@@ -5,42 +5,43 @@
 -- worker held is due again by itself.
 -- KEYS: due set. ARGV: now, most to claim, end of the claims, and the moment after which it was due, where that matters.
 -- Returns { { hubId, ... } nearest to its moment first, the earliest moment that remains or '' }.
-local due, most, ends = KEYS[1], tonumber(ARGV[2]), ARGV[3]
--- Most arguments that are safely handed to one command, which takes half as long as one for each.
-local CHUNK = 500
-
-local claimed = redis.call('ZRANGEBYSCORE', due, ARGV[4] or '-inf', ARGV[1], 'LIMIT', 0, most)
+local claimed = redis.call('ZRANGEBYSCORE', KEYS[1], ARGV[4] or '-inf', ARGV[1], 'LIMIT', 0, ARGV[2])
 local moved = {}
-for place, hubId in ipairs(claimed) do
-  moved[#moved + 1], moved[#moved + 2] = ends, hubId
-  if place % CHUNK == 0 or place == #claimed then
-    redis.call('ZADD', due, unpack(moved))
-    moved = {}
-  end
-end
-return { claimed, redis.call('ZRANGE', due, 0, 0, 'WITHSCORES')[2] or '' }
+for n, hubId in ipairs(claimed) do moved[2 * n - 1], moved[2 * n] = ARGV[3], hubId end
+if #moved > 0 then redis.call('ZADD', KEYS[1], unpack(moved)) end
+return { claimed, redis.call('ZRANGE', KEYS[1], 0, 0, 'WITHSCORES')[2] or '' }
 
---!step moveClaims
--- Gives claims another end. What was claimed again since, or has another plan, is left as it is.
--- KEYS: due set. ARGV: end of the claims, their end from now on, then hubIds. Returns those that are the caller's; asked twice, the same.
-local due, before, after = KEYS[1], tonumber(ARGV[1]), tonumber(ARGV[2])
+--!step moveClaim
+-- Plans a claimed account. What was claimed again since, or has another plan, is left as it is.
+-- KEYS: due set. ARGV: hubId, the claim, the moment from now on. Returns 1 where it was the caller's.
+if tonumber(redis.call('ZSCORE', KEYS[1], ARGV[1]) or '') ~= tonumber(ARGV[2]) then return 0 end
+redis.call('ZADD', KEYS[1], ARGV[3], ARGV[1])
+return 1
 
-local ours = {}
-for n = 3, #ARGV do
-  local at = tonumber(redis.call('ZSCORE', due, ARGV[n]) or '')
-  if at == before or at == after then
-    redis.call('ZADD', due, ARGV[2], ARGV[n])
-    ours[#ours + 1] = ARGV[n]
-  end
-end
-return ours
+--!step claimAccounts
+--!include redis-now
+-- Claims accounts that are due, those that have been for longest first. A claim is the account's score: until when it lasts, by the clock
+-- of Redis, with a fraction that no plan has. So what a dead worker had is due again by itself.
+-- KEYS: due set. ARGV: most to claim, how long it lasts (ms), fraction. Returns { the claim, hubId, ... }.
+local now = redisNow()
+local claim = string.format('%.17g', now + ARGV[2] + ARGV[3])
+local claimed = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', now, 'LIMIT', 0, ARGV[1])
+local moved = {}
+for n, hubId in ipairs(claimed) do moved[2 * n - 1], moved[2 * n] = claim, hubId end
+if #moved > 0 then redis.call('ZADD', KEYS[1], unpack(moved)) end
+return { claim, unpack(claimed) }
 
---!step takeClaim
--- Claims one account before it is due: a caller waits for it.
--- KEYS: due set. ARGV: hubId, end of the claim. Returns its moment before, or '' where none is planned.
-local before = redis.call('ZSCORE', KEYS[1], ARGV[1])
-if before then redis.call('ZADD', KEYS[1], ARGV[2], ARGV[1]) end
-return before or ''
+--!step claimAccount
+--!include redis-now
+-- Claims one account, due or not: a caller waits for it.
+-- KEYS: due set. ARGV: hubId, how long it lasts (ms), fraction.
+-- Returns 'gone' (not planned at all) | 'held' (another worker has it) | { the claim, its score before }.
+local now, before = redisNow(), redis.call('ZSCORE', KEYS[1], ARGV[1])
+if not before then return 'gone' end
+if tonumber(before) > now and tonumber(before) % 1 > 0 then return 'held' end
+local claim = string.format('%.17g', now + ARGV[2] + ARGV[3])
+redis.call('ZADD', KEYS[1], claim, ARGV[1])
+return { claim, before }
 
 --!step dueTokens
 --!include read-fields

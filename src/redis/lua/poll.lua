@@ -6,13 +6,11 @@
 -- Commits polls in one step: the watch of each account, its next poll; and where there are any, records, history,
 -- states of alerts, alerts to send. The claim is compared with the one that the poll was made by: a poll that lost it
 -- changes nothing.
--- KEYS: accounts. ARGV, for each: two ends that its claim may have, next poll, when it counts
+-- KEYS: accounts. ARGV, for each: its claim, next poll, when it counts
 --   as read ('' = nothing was), its watch, `PollChanges` packed ('' = nothing of it), line of JSON for the history ('' = nothing changed),
 --   records behind the numbers ('' = as they are, 'longer' = but kept for longer, 'none').
 -- Returns for each 'committed' | 'gone' | 'lost' | 'stale' (an alert is not as it was read: it is due again at once) | error.
-local EACH = 8
--- How long a claim lasts, as in `due-sets.ts`.
-local CLAIM_MS = 60000
+local EACH = 7
 -- A daily job thins the history out; without it this keeps an account from growing without end.
 local MOST_RECORDS = 20000
 
@@ -55,9 +53,9 @@ local claims = redis.call('ZMSCORE', dueKey('poll'), unpack(hubIds, 1, #ARGV / E
 local set, due, fresh = {}, {}, {}
 for n = 1, #ARGV / EACH do
   local hubId, claim = hubIds[n], tonumber(claims[n] or '')
-  local one, other, pollAt, freshAt, watch, more, record, samples = unpack(ARGV, (n - 1) * EACH + 1, n * EACH)
+  local made, pollAt, freshAt, watch, more, record, samples = unpack(ARGV, (n - 1) * EACH + 1, n * EACH)
   if not claim then answers[n] = 'gone'
-  elseif claim ~= tonumber(one) and claim ~= tonumber(other) then answers[n] = 'lost'
+  elseif claim ~= tonumber(made) then answers[n] = 'lost'
   else
     answers[n] = 'committed'
     standAt(KEYS[n])
@@ -67,8 +65,7 @@ for n = 1, #ARGV / EACH do
       elseif not isWritten then
         answers[n] = 'stale'
         markWatch('s')
-        -- The due moment as before the claim.
-        due[#due + 1], due[#due + 2] = math.floor(claim) - CLAIM_MS, hubId
+        due[#due + 1], due[#due + 2] = redisNow(), hubId
       else pollAt = at end
     end
     if answers[n] == 'committed' then

@@ -37,14 +37,14 @@ writeAlerts(hubId, writes)
 logAccount(hubId, 'uninstalled', now)
 return 'begun'
 
---!step takeUninstall
+--!step readUninstall
 --!include account-step
--- Takes the lease of an account that is being uninstalled and reads, at one moment, all that its deletion is decided on: a
--- new connection must not have its tokens taken for those of the old one.
--- ARGV: hubId, owner of the lease, now, ms.
+-- Reads, at one moment, all that the deletion of an account is decided on: a new connection must not have its tokens taken for those of
+-- the old one.
+-- ARGV: hubId.
 -- Returns 'over' (unknown, or uninstalled: its time may be over) | 'reconnected' | 'held' | { hubDomain, asked at,
 --   attempts, token alert, the account that its tokens belong to if it is another, refresh token ('' = none), those before it }.
-local hubId, owner, now, ms = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
+local hubId = ARGV[1]
 
 local a = redis.call('HMGET', ACCOUNT, 'state', 'hubDomain', 'uninstallAskedAt', 'uninstallAttempts', 'tokenOf', 'refreshing')
 if isLive(a[1]) then
@@ -52,23 +52,21 @@ if isLive(a[1]) then
   return 'reconnected'
 end
 if a[1] ~= 'uninstalling' then return 'over' end
-if isHeld(a[6], owner) then return 'held' end
-takeLease(owner, now, ms)
+if isHeld(a[6]) then return 'held' end
 return { a[2] or '', a[3] or '0', a[4] or '0', redis.call('HGET', alertsKey(), 'token') or '', a[5] or '',
   redis.call('HGET', tokensKey(), 'refresh') or '', unpack(previousTokens()) }
 
 --!step recordUninstallFailure
 --!include account-step
 -- Notes an attempt to delete the refresh token that failed, and when to try again, unless the account was connected
--- again or another worker noted one meanwhile.
--- ARGV: hubId, attempts as read, now, reason, next attempt, alert writes (JSON).
+-- again, or claimed by another worker, meanwhile.
+-- ARGV: hubId, the claim, now, reason, next attempt, alert writes (JSON).
 -- Returns 'recorded' | 'lost'.
-local hubId, attempts, now, reason, nextAt = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
+local hubId, claim, now, reason, nextAt = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
 local writes = cjson.decode(ARGV[6])
 
-local a = redis.call('HMGET', ACCOUNT, 'state', 'uninstallAttempts')
-if a[1] ~= 'uninstalling' or (a[2] or '0') ~= attempts or not alertsAreAsRead(writes.changes) then return 'lost' end
-redis.call('HDEL', ACCOUNT, 'refreshing')
+if redis.call('HGET', ACCOUNT, 'state') ~= 'uninstalling' or not isClaimedBy('uninstall', hubId, claim)
+  or not alertsAreAsRead(writes.changes) then return 'lost' end
 redis.call('HINCRBY', ACCOUNT, 'uninstallAttempts', 1)
 redis.call('HSET', ACCOUNT, 'uninstallFailureReason', reason, 'uninstallFailureAt', now)
 redis.call('ZADD', dueKey('uninstall'), nextAt, hubId)
@@ -92,7 +90,6 @@ if isLive(state) then
 end
 -- By this very step, whose answer was lost, or by another worker. When it is forgotten is planned already.
 if state ~= 'uninstalling' then return 'finished' end
-redis.call('HDEL', ACCOUNT, 'refreshing')
 if (redis.call('HGET', tokensKey(), 'refresh') or '') ~= deleted or not alertsAreAsRead(writes.changes) then
   redis.call('ZADD', dueKey('uninstall'), now, hubId)
   return 'again'

@@ -184,6 +184,11 @@ local function isHeld(note, owner)
   return left > 0 and left <= MOST_LEASED_MS
 end
 
+-- True while no other worker has claimed or planned the account since.
+local function isClaimedBy(kind, hubId, claim)
+  return tonumber(redis.call('ZSCORE', dueKey(kind), hubId) or '') == tonumber(claim)
+end
+
 -- Returns whether it was the owner's.
 local function endLease(note, owner)
   if string.match(note or '', '^%S+') ~= owner then return false end
