@@ -27,7 +27,6 @@ const LOCAL_COMMANDS: Readonly<Record<string, CommandSpec>> = {
         '--roles <list>',
         'which of clock, worker and web this daemon runs; other daemons must run the rest',
       ).argParser(parseRoles),
-      option('--repair', 'cut off what is damaged at the end of the file of the private Redis first, and keep a copy'),
     ],
     json: false,
     examples: ['--config config/plimsoll.yaml', '--config config/plimsoll.yaml --roles worker'],

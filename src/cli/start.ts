@@ -1,9 +1,6 @@
 import { renderProblem } from '../../config/schema/problems.ts'
-import type { Config } from '../../config/schema/schema.ts'
-import { hasPrivateRedis } from '../app/data-folder.ts'
 import { type App, startApp } from '../app.ts'
 import type { Role } from '../heartbeat/daemons.ts'
-import { repairAppendOnlyFile } from '../redis/repair.ts'
 import { inTurn } from '../runtime/concurrency.ts'
 import { Lifecycle } from '../runtime/lifecycle.ts'
 import { LogFile } from '../runtime/log-file.ts'
@@ -19,15 +16,13 @@ import { serveServiceManager } from './service.ts'
 interface StartOptions extends CommonOptions {
   /** Undefined: all of them. */
   roles?: ReadonlySet<Role>
-  /** Cuts the damaged part off the private Redis' file first. */
-  repair?: boolean
 }
 
 /** The first sweeps are over by then. */
 const STARTED_AFTER_MS = 3_000
 
 /** `plimsoll start`. */
-export async function start(io: Io, { config: file, roles, repair }: StartOptions): Promise<void> {
+export async function start(io: Io, { config: file, roles }: StartOptions): Promise<void> {
   growHeapEvenly()
   collectYoungOnMainThread()
   const { config, notices } = readConfig(io, file)
@@ -35,8 +30,6 @@ export async function start(io: Io, { config: file, roles, repair }: StartOption
   const logFile = openLogFile(io, config.log.file)
   const log = createLogger(config.log, logFile)
   for (const { path, message } of notices) log.warn({ code: 'config.notice', path }, message)
-
-  if (repair === true) repairData(config, io.clock.now(), log)
 
   const stopped = new Promise<void>((resolve) => io.stop.addEventListener('abort', () => resolve(), { once: true }))
   const lifecycle = new Lifecycle()
@@ -76,20 +69,6 @@ export async function start(io: Io, { config: file, roles, repair }: StartOption
     await lifecycle.close()
   }
   log.info({ code: 'daemon.stopped' }, 'stopped')
-}
-
-function repairData(config: Config, now: number, log: Logger): void {
-  if (!hasPrivateRedis(config)) throw new CommandError('--repair is for the private Redis: redis names another one')
-  const repair = repairAppendOnlyFile(config.dataDir, now)
-  if (repair === undefined) {
-    log.info({ code: 'redis.repaired' }, 'the append-only file of the private Redis is whole: nothing was repaired')
-    return
-  }
-  const { cutBytes, ofBytes, copy } = repair
-  log.warn(
-    { code: 'redis.repaired', cutBytes, ofBytes, copy },
-    `cut the last ${cutBytes} of ${ofBytes} bytes off the append-only file; it is kept as it was in ${copy}`,
-  )
 }
 
 function openLogFile(io: Io, path: string | undefined): LogFile | undefined {

@@ -7,9 +7,8 @@ import type { Clock } from '../runtime/clock.ts'
 import { openDataFolder } from '../runtime/data-folder.ts'
 import type { Logger } from '../runtime/logger.ts'
 import { askServer, LOADS, sendLine } from './ask-server.ts'
-import { lockFolder, lockHolders, type ServerProcess, spawnServer } from './server-program.ts'
-import { damagedStart, explainStart } from './start-failure.ts'
-import { storedFiles } from './stored-files.ts'
+import { lockFolder, type ServerProcess, spawnServer } from './server-program.ts'
+import { explainStart, hasData, isWithoutManifest, lostData } from './start-failure.ts'
 
 /**
  * A private redis-server for installations without one: persistent (append-only file), inside the data folder, reachable only
@@ -39,7 +38,7 @@ const LONGEST_SOCKET_PATH = 100
 
 /** True where the folder has data of a server: a command that only reads must not start one on nothing. */
 export function holdsEmbeddedRedis(dataDir: string): boolean {
-  return storedFiles(join(dataDir, 'redis')) !== undefined
+  return hasData(join(dataDir, 'redis'))
 }
 
 /** Throws when it can't be used within that time, with what to do. `opening` gets the way to close it before it is open, too. */
@@ -127,8 +126,7 @@ class Server {
     const lock = lockFolder(this.#folder, 'exclusive')
     if (lock === undefined) return NOT_LISTENING
     try {
-      const { lost } = storedFiles(this.#folder) ?? {}
-      if (lost !== undefined) throw damagedStart(this.#folder, lost)
+      if (isWithoutManifest(this.#folder)) throw lostData(this.#folder, 'the list of its files is missing')
       const output = openSync(this.#logFile(), 'a', 0o600)
       const loggedBefore = fstatSync(output).size
       try {
@@ -205,14 +203,12 @@ class Server {
   }
 
   #describe(why: string, withinMs: number): string {
-    const holders = lockHolders(this.#folder)
-    const heldBy = holders.length === 0 ? '' : ` (${holders.join('; ')})`
     const waited = ` within ${withinMs / 1_000} s`
     if (why === NOT_LISTENING)
-      return `a redis-server holds ${this.#folder}${heldBy} and does not listen on ${this.socket}${waited}: ${NO_SOCKET}`
+      return `a redis-server holds ${this.#folder} and does not listen on ${this.socket}${waited}: ${NO_SOCKET}`
     // A daemon has no --timeout.
     const wait = withinMs < START_WITHIN_MS ? WAIT_LONGER : ''
-    return `the private Redis was not ready${waited}: ${why}${heldBy}. ${TRY_AGAIN}${wait}`
+    return `the private Redis was not ready${waited}: ${why}. ${TRY_AGAIN}${wait}`
   }
 
   #logFile(): string {

@@ -1,14 +1,5 @@
 import { spawn, spawnSync } from 'node:child_process'
-import {
-  accessSync,
-  closeSync,
-  constants,
-  openSync,
-  readdirSync,
-  readFileSync,
-  readlinkSync,
-  realpathSync,
-} from 'node:fs'
+import { accessSync, closeSync, constants, openSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 
 /** The programs beside Node that the private Redis needs, started with no more of our environment than they use. */
@@ -59,30 +50,6 @@ function openLocked(folder: string, lock: number): number | undefined {
   }
 }
 
-/** The processes that hold the lock, for people: stopped ones can be continued. Empty where the system does not show them. */
-export function lockHolders(folder: string): string[] {
-  try {
-    const path = realpathSync(folder)
-    return readdirSync('/proc').flatMap((pid) => (/^\d+$/.test(pid) && holds(pid, path) ? [describeProcess(pid)] : []))
-  } catch {
-    return []
-  }
-}
-
-function holds(pid: string, folder: string): boolean {
-  try {
-    return readlinkSync(`/proc/${pid}/fd/${LOCK_FD}`) === folder
-  } catch {
-    return false // It ended, or belongs to another user.
-  }
-}
-
-function describeProcess(pid: string): string {
-  const status = readFileSync(`/proc/${pid}/status`, 'utf8')
-  if (/^State:\s+[Tt]/m.test(status)) return `process ${pid} is stopped: kill -CONT ${pid} continues it`
-  return /^State:\s+D/m.test(status) ? `process ${pid} waits for its disk` : `process ${pid}`
-}
-
 /** A server that was started. */
 export interface ServerProcess {
   /** How it ended; undefined while it runs. */
@@ -113,18 +80,6 @@ export function spawnServer(args: readonly string[], output: number, lock: numbe
   child.on('error', (error) => end(error.message))
   child.on('exit', (code, signal) => end(`it ended with ${signal ?? code}`))
   return server
-}
-
-/** The check of an append-only file by Redis' own program; `fix`: it cuts off all after the first damage. */
-export function checkAppendOnlyFile(file: string, fix?: 'fix'): { isWhole: boolean; output: string } {
-  const checker = findProgram('redis-check-aof', 'valkey-check-aof')
-  if (checker === undefined) throw new Error('there is no redis-check-aof on this machine: apt-get install redis-tools')
-  const { status, stdout, stderr } = spawnSync(checker, [...(fix === undefined ? [] : ['--fix']), file], {
-    env: plainEnvironment(),
-    encoding: 'utf8',
-    input: 'y\n',
-  })
-  return { isWhole: status === 0, output: `${stdout}${stderr}` }
 }
 
 export function findServer(): string {

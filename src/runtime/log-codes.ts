@@ -24,7 +24,6 @@ export const LOG_CODES = [
   'redis.gone',
   'redis.unwell',
   'redis.left',
-  'redis.repaired',
   'redis.error',
   'redis.unsafe',
   'redis.emptied',

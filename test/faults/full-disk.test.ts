@@ -1,10 +1,10 @@
-import { appendFileSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { appendFileSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { statfs } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
-import { checkAppendOnlyFile } from '../../src/redis/server-program.ts'
+import { checkAppendOnlyFile } from '../support/append-only-file.ts'
 import { plimsoll } from '../support/command.ts'
 import { type Daemon, spawnDaemon, startDaemon, writeDaemonConfig } from '../support/daemon.ts'
 import { ADMIN_TOKEN, eventually, freePort } from '../support/fleet.ts'
@@ -50,15 +50,15 @@ async function failingChecks({ url }: Daemon): Promise<Partial<Record<string, st
   return Object.fromEntries(checks.flatMap(({ name, ok, detail }) => (ok ? [] : [[name, detail]])))
 }
 
-function isWholeFile(redisDir: string): boolean {
-  return checkAppendOnlyFile(join(redisDir, 'appendonlydir', 'appendonly.aof.manifest')).isWhole
-}
+const isWholeFile = (redisDir: string) => checkAppendOnlyFile(redisDir).isWhole
 
 function fileNames(redisDir: string): string[] {
   return readdirSync(join(redisDir, 'appendonlydir'))
 }
 
-test('a full disk: it is reported before, nothing is lost, and a damaged end is repaired', async ({ skip }) => {
+test('a full disk: it is reported before, nothing is lost, and the start says how a damaged end is cut off', async ({
+  skip,
+}) => {
   const made = await smallInstallation()
   if (typeof made === 'string') return skip(made)
   const { data, redisDir, file, command } = made
@@ -99,13 +99,11 @@ test('a full disk: it is reported before, nothing is lost, and a damaged end is 
   await eventually('the server has ended', async () => serversOn(redisDir).length === 0)
   const last = join(redisDir, 'appendonlydir', fileNames(redisDir).find((name) => name.endsWith('.incr.aof')) ?? '')
   appendFileSync(last, Buffer.alloc(4_096))
-  const damaged = statSync(last).size
   const refused = spawnDaemon(file)
-  await refused.line(/did not start: its append-only file is damaged.* plimsoll start --repair/, 0)
+  await refused.line(/did not start: its append-only file is damaged.* redis-check-aof --fix/, 0)
 
-  daemon = await startDaemon(file, {}, undefined, ['--repair'])
-  const repaired = daemon.lines.find((line) => line.includes('"redis.repaired"'))
-  expect(repaired).toContain(`"cutBytes":4096,"ofBytes":${damaged},"copy":"${redisDir}/damaged-`)
+  checkAppendOnlyFile(redisDir, 'fix')
+  daemon = await startDaemon(file)
   expect(await withPrivateRedis(redisDir, (redis) => redis.get('token'))).toBe('kept')
   expect((await command('accounts', 'show', '7', '--json')).code).toBe(0)
   expect(isWholeFile(redisDir)).toBe(true)

@@ -22,7 +22,6 @@ export const RUN_ELSEWHERE: Record<string, string> = {
   'plimsoll accounts reconnect-link acme.example.com --send': 'test/e2e/command-line.test.ts',
   'plimsoll accounts connect --refresh-token-file token.txt': 'test/e2e/command-line.test.ts',
   'plimsoll accounts uninstall 1234567 --wait': 'test/e2e/command-line.test.ts',
-  'plimsoll start --repair': 'test/faults/full-disk.test.ts',
   'plimsoll init': 'test/cli/init.test.ts',
   'plimsoll doctor': 'test/e2e/doctor.test.ts',
   'plimsoll alerts ack ALERT_ID': 'test/cli/alerts-silence.test.ts',

@@ -8,9 +8,10 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { Registry } from '../../../src/accounts/registry.ts'
 import { connectRedis } from '../../../src/redis/connect.ts'
 import { createKeys } from '../../../src/redis/keys.ts'
-import { checkAppendOnlyFile, findServer } from '../../../src/redis/server-program.ts'
+import { findServer } from '../../../src/redis/server-program.ts'
 import { createVault } from '../../../src/tokens/vault.ts'
 import { ownKey } from '../../../src/tokens/vault-keys.ts'
+import { checkAppendOnlyFile } from '../../support/append-only-file.ts'
 import { begin, plimsoll, type Ran } from '../../support/command.ts'
 import { spawnDaemon, writeDaemonConfig } from '../../support/daemon.ts'
 import { eventually, freePort } from '../../support/fleet.ts'
@@ -227,7 +228,7 @@ async function playRound(kind: Kind, round: number): Promise<number> {
 }
 
 function expectWholeFile(): void {
-  const { isWhole, output: said } = checkAppendOnlyFile(join(redisDir, 'appendonlydir', 'appendonly.aof.manifest'))
+  const { isWhole, output: said } = checkAppendOnlyFile(redisDir)
   expect(isWhole, said).toBe(true)
 }
 
