@@ -1,4 +1,5 @@
 import { type ChainableCommander, Cluster, Redis, type RedisOptions } from 'ioredis'
+import { defined } from '../runtime/defined.ts'
 import type { Secret } from '../runtime/secret.ts'
 import { readOtherTypesAsNothing } from './other-type.ts'
 import { guardSteps, loadScripts, OF_MANY_ACCOUNTS } from './scripts.ts'
@@ -139,9 +140,12 @@ function open(address: RedisAddress, options: Omit<RedisOptions, 'replyMapping'>
         reconnectOnError: (error) => (error.message.startsWith('READONLY') ? AND_AGAIN : false),
         sentinelRetryStrategy: retryStrategy,
         sentinelCommandTimeout: 2_000,
-        ...(address.sentinelUsername === undefined ? {} : { sentinelUsername: address.sentinelUsername }),
-        ...(address.sentinelPassword === undefined ? {} : { sentinelPassword: address.sentinelPassword.reveal() }),
-        ...(address.tls === true ? { enableTLSForSentinelMode: true, sentinelTLS: {} } : {}),
+        ...defined({
+          sentinelUsername: address.sentinelUsername,
+          sentinelPassword: address.sentinelPassword?.reveal(),
+          sentinelTLS: address.tls === true ? {} : undefined,
+        }),
+        enableTLSForSentinelMode: address.tls === true,
       })
     case 'cluster': {
       const { retryStrategy: _, scripts: __, enableAutoPipelining: ___, ...perNode } = options
@@ -163,11 +167,11 @@ function open(address: RedisAddress, options: Omit<RedisOptions, 'replyMapping'>
 }
 
 function accessOf({ username, password, tls }: Access) {
-  return {
-    ...(username === undefined ? {} : { username }),
-    ...(password === undefined ? {} : { password: password.reveal() }),
-    ...(tls === true ? { tls: {} } : {}),
-  }
+  return defined({ username, password: password?.reveal(), tls: tls === true ? {} : undefined })
+}
+
+function toSentinels({ sentinelUsername, sentinelPassword, tls }: RedisAddress & { kind: 'sentinels' }): Access {
+  return defined({ username: sentinelUsername, password: sentinelPassword, tls })
 }
 
 /** One sentinel, or one given node of a cluster. */
@@ -184,14 +188,7 @@ export interface AskedNode {
 export async function askNodes(address: RedisAddress, withinMs = PAGES_MS): Promise<AskedNode[]> {
   if (address.kind !== 'sentinels' && address.kind !== 'cluster') return []
   const nodes = address.kind === 'sentinels' ? address.sentinels : address.nodes
-  const access =
-    address.kind === 'sentinels'
-      ? accessOf({
-          ...(address.sentinelUsername === undefined ? {} : { username: address.sentinelUsername }),
-          ...(address.sentinelPassword === undefined ? {} : { password: address.sentinelPassword }),
-          ...(address.tls === undefined ? {} : { tls: address.tls }),
-        })
-      : accessOf(address)
+  const access = accessOf(address.kind === 'sentinels' ? toSentinels(address) : address)
   return Promise.all(
     nodes.map(async ({ host, port }) => ({
       node: `${host}:${port}`,

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { uninstall } from '../../jobs/uninstall.ts'
 import { beginUninstall } from '../../src/accounts/uninstall.ts'
 import type { Keys } from '../../src/redis/keys.ts'
 import { NO_ALERT_WRITES, stepJson } from '../../src/redis/steps.ts'
@@ -26,6 +27,7 @@ beforeAll(async () => {
 afterAll(() => fleet?.close())
 
 const DAY_MS = 86_400_000
+const never = new AbortController().signal
 
 test('what is stored of one account, spoiled in any way, holds up no other, and is gone once the account was worked on', async () => {
   const troubles: string[] = []
@@ -103,6 +105,21 @@ describe('a record that cannot be read', () => {
     await w.services.repair(HUB)
     expect(await w.store.hgetall(w.keys.own(HUB))).toMatchObject({ state: 'uninstalling', uninstallBy: 'evidence' })
     expect(await w.store.zscore(w.keys.due.uninstall, HUB)).not.toBeNull()
+  })
+
+  test('of an uninstalled account begins the time anew after which it is forgotten', async () => {
+    const w = await world({ provider: { deleteRefreshToken: async () => ({ ok: true, value: 'deleted' }) } })
+    await w.account()
+    await beginUninstall(w.services, HUB, { by: 'cli', reason: 'asked' })
+    await uninstall(w.services, never)
+    await w.store.hset(w.keys.own(HUB), 'purgeAt', 'x')
+    for (let n = 0; n < 2; n++) {
+      await w.store.zadd(w.keys.due.uninstall, w.clock.now(), HUB)
+      await uninstall(w.services, never)
+    }
+    const { state, purgeAt } = await w.store.hgetall(w.keys.own(HUB))
+    expect(state).toBe('uninstalled')
+    expect(Number(purgeAt)).toBeGreaterThan(w.clock.now())
   })
 
   test('that lost its version takes an intent for what follows', async () => {
