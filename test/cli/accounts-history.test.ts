@@ -31,21 +31,6 @@ beforeAll(async () => {
 
 const history = (...args: string[]) => installed.run('accounts', 'history', ...args)
 
-test('people get a table for each account, newest last', async () => {
-  const { code, out } = await history('9', '1000')
-  expect(code).toBe(0)
-  const lines = out.split('\n')
-  expect(lines[0]).toBe('9  d9.example.com')
-  expect(lines[1]).toMatch(/^AT +SERIES +USAGE +LIMIT +%$/)
-  const overall = lines.filter((line) => line.includes('  Custom properties  '))
-  expect(overall.map((line) => line.split(/ {2,}/))).toEqual([
-    ['2026-11-21 07:30 UTC', 'Custom properties', '109', '1,000', '10.9'],
-    ['2026-11-21 07:36 UTC', 'Custom properties', '209', '1,000', '20.9'],
-    ['2026-11-21 09:00 UTC', 'Custom properties', '309', '1,000', '30.9'],
-  ])
-  expect(out).toContain('1000  d1000.example.com\nnothing was read in this time\n')
-})
-
 test('of all accounts, CSV has one line per series and moment, and nothing that a spreadsheet would run', async () => {
   const { code, out } = await history('--format', 'csv')
   expect(code).toBe(0)
@@ -96,18 +81,4 @@ test('a time without offset is in http.timeZone, as the times that are shown', a
   const asked = ['--json', '--from', '2026-11-21T18:00', '--to', '30m', '--config', tokyo]
   const { out } = await plimsollHere(['accounts', 'history', ...asked], installed.folder, { clock })
   expect(out).toBe((await history('--json', '--from', '2026-11-21T09:00:00Z', '--to', '30m')).out)
-})
-
-test.each([
-  [['42'], 1, 'there is no account 42: plimsoll accounts list shows all'],
-  [['9', 'x'], 1, 'there is no account x: did you mean'],
-  [['--from', 'yesterday'], 2, '(in http.timeZone) or 2026-11-21T18:00:00Z, or how long ago: 24h'],
-  [['--from', '1d', '--to', '2d'], 2, '--from must be before to'],
-  [['--format', 'xml'], 2, 'allowed choices are json, csv, jsonl'],
-  [['--resolution', 'weekly'], 2, 'allowed choices are raw, hourly, daily'],
-])('history %j is refused', async (args, code, message) => {
-  const ran = await history(...args)
-  expect(ran.code).toBe(code)
-  expect(ran.out).toBe('')
-  expect(ran.err).toContain(message)
 })

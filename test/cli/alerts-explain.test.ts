@@ -1,6 +1,5 @@
 import { beforeAll, expect, test } from 'vitest'
 import { loadConfig } from '../../config/schema/load.ts'
-import { acknowledgeState } from '../../src/alerts/acknowledge.ts'
 import { encodeState, openedState } from '../../src/alerts/alert-state.ts'
 import type { AlertsDeps } from '../../src/alerts/deps.ts'
 import { sendAlerts } from '../../src/alerts/sending/send-alerts.ts'
@@ -11,12 +10,10 @@ import type { Store } from '../../src/redis/connect.ts'
 import type { Keys } from '../../src/redis/keys.ts'
 import { associations, properties, readings } from '../limits/reports.ts'
 import { dump, seedAccount } from '../support/accounts.ts'
-import { changeWatch } from '../support/changed-watch.ts'
 import { plimsoll, plimsollHere } from '../support/command.ts'
 import { HandClock } from '../support/hand-clock.ts'
 import { logLines } from '../support/log-lines.ts'
 import { pollAndTell } from '../support/polled-account.ts'
-import { stateIn } from '../support/state-in.ts'
 import { commandsOfFile } from './commands-of-file.ts'
 
 const MINUTE = 60_000
@@ -119,90 +116,10 @@ const explain = (...args: string[]) =>
     clock: new HandClock(NOW),
   })
 
-test('an alert is explained by its reading, the rule that decides and where it stands, and what was sent', async () => {
-  const { code, out } = await explain(String(FULL))
-  const { series } = JSON.parse((await explain(String(FULL), '--json')).out)
-  const { id } = series.find((one: { id: string }) => one.id === 'overall').transitions[0].alert
-  const alertId = id.slice(0, id.indexOf('-'))
-  expect(code).toBe(0)
-  expect(out).toBe(`account       1 full.example.com (active)
-note          Its access token expired 30 min ago, and no daemon has refreshed
-              it.
-limits read   2026-11-21 09:45 UTC
-next poll     2026-11-21 10:00 UTC
-next refresh  2026-11-21 09:18 UTC
-
-what     its tokens
-state    failing
-because  Its access token expired 30 min ago, and no daemon has refreshed it
-
-what        Custom properties [overall]
-reading     960 of 1,000 (96 %), read 2026-11-21 09:45 UTC
-rule        custom properties (thresholds line 105): warning from 80 %, critical
-            from 95 %
-state       critical, the alert has been open since 2026-11-21 09:30 UTC
-alert       ${alertId}
-because     96 %, at or above the critical threshold (95 %)
-held back   waits in the outbox to be collected
-transition  2026-11-21 09:45 UTC critical escalated at 96 %, pending
-transition  2026-11-21 09:30 UTC warning entered at 85 %, delivered
-            ops-mail: delivered 2026-11-21 09:30 UTC (attempt 1: 250 taken)
-
-STATE  WHAT                              WHY                                RULE
-ok     reading its limits                Limits were read 15 min ago; next
-                                         poll due now
-ok     Records of Things of 0-1 with     0, below the warning threshold     full
-       the maximum of companies          (1)
-off    Things of 0-1: custom properties  no rule watches it
-off    Companies per record of Things    no rule watches it
-       of 0-1
-off    Records of Things of 0-1 close    no rule watches it
-       to the maximum of companies
-`)
-})
-
-test('a level that more polls must agree on says how many do', async () => {
-  const { out } = await explain(String(PENDING))
-  expect(out).toMatch(/^state +pending$/m)
-  expect(out.replace(/\n +/g, ' ')).toMatch(
-    /^because +1 of 3 polls agrees on warning: 85 %, at or above the warning threshold \(80 %\)$/m,
-  )
-})
-
-test('an account that was never read is said to be so', async () => {
-  const { code, out } = await explain(String(UNREAD))
-  expect(code).toBe(0)
-  expect(out).toContain('Limits have not been read yet; the next poll is overdue by 1 h.')
-  expect(out).toContain('limits read   never\n')
-})
-
-test('what a rule turns off names the rule, and --all shows it in full', async () => {
-  const { out } = await explain(String(QUIET), '--all')
-  expect(out).toContain('rule     quiet (thresholds line 95): off\n')
-  expect(out).toContain('state    off\nbecause  the rule quiet is off: it is not watched\n')
-})
-
-test('--series shows one series, by its id or its metric, and knows the near miss', async () => {
-  const { out } = await explain(String(FULL), '--series', 'type/0-1')
-  expect(out.match(/^what/gm)).toHaveLength(1)
-  const byMetric = JSON.parse((await explain(String(FULL), '--series', 'associations.atLimit', '--json')).out)
-  expect(byMetric.series.map(({ id }: { id: string }) => id)).toEqual(['at/0-1/0-2'])
-  const missed = await explain(String(FULL), '--series', 'overal')
-  expect(missed).toMatchObject({ code: 1, err: 'plimsoll: the account has no series overal: did you mean overall?\n' })
-})
-
-test('an account that nobody knows is refused with a way out', async () => {
-  const ran = await explain('42')
-  expect(ran).toMatchObject({
-    code: 1,
-    out: '',
-    err: 'plimsoll: there is no account 42: plimsoll accounts list shows all\n',
-  })
-  expect(await explain('acme')).toMatchObject({ code: 1, out: '' })
-})
-
 test('each attempt is told, and what waits for whom until when; nothing is written', async () => {
   await send(NOW - 14 * MINUTE)
+  // What the first command notes: of the keys, and of the format.
+  await explain(String(FULL))
   const before = await written()
   const { out } = await explain(String(FULL))
   expect(out).toMatch(/held back +for ops-hook: on its way, next attempt 2026-11-21 09:46 UTC\n/)
@@ -210,46 +127,6 @@ test('each attempt is told, and what waits for whom until when; nothing is writt
   expect(out).toMatch(/ops-mail: delivered 2026-11-21 09:46 UTC \(attempt 1: 250 taken\)\n/)
   expect(out).toMatch(/ops-hook: retry 2026-11-21 09:46 UTC \(attempt 1: 503 not now\)\n/)
   expect(await written()).toEqual(before)
-})
-
-test('a silence and an acknowledgement are named with who, until when and why, and what they held back', async () => {
-  const silences = new SilenceStore(store, keys, {})
-  const silence = await silences.add({
-    matchers: [{ name: 'account', value: String(SILENT) }],
-    author: 'ann',
-    comment: 'they know',
-    createdAt: NOW - 60 * MINUTE,
-    endsAt: NOW + 60 * MINUTE,
-  })
-  await poll(SILENT, NOW - 10 * MINUTE, 900)
-  const field = 'overall'
-  const stored = (await store.hget(keys.account(SILENT).alerts, field)) ?? ''
-  const known = acknowledgeState(stateIn(stored), {
-    by: 'bob',
-    at: NOW - 5 * MINUTE,
-    until: NOW + 24 * 60 * MINUTE,
-  })
-  await store.hset(keys.account(SILENT).alerts, field, encodeState(known))
-  await send(NOW - 9 * MINUTE)
-  const { out } = await explain(String(SILENT))
-  expect(out).toMatch(/^acknowledged +by bob 2026-11-21 09:55 UTC, until 2026-11-22 10:00 UTC$/m)
-  expect(out.replace(/\n +/g, ' ')).toContain(
-    `held back     for ops-mail: is held back by silence ${silence.id} until 2026-11-21 11:00 UTC\n`,
-  )
-  const { series } = JSON.parse((await explain(String(SILENT), '--json')).out)
-  expect(series[0].acknowledged).toMatchObject({ by: 'bob', until: new Date(NOW + 24 * 60 * MINUTE).toISOString() })
-})
-
-test('a limit that moved is no level that was entered, and waits for people though nothing is open', async () => {
-  await poll(MOVED, NOW - 20 * MINUTE, 100)
-  await poll(MOVED, NOW - 10 * MINUTE, 100, 0, 2_000)
-  const { out } = await explain(String(MOVED))
-  expect(out).toMatch(/held back +waits in the outbox to be collected\n/)
-  expect(out).toMatch(/transition +2026-11-21 09:50 UTC limit changed at 5 %, pending\n/)
-  const { series } = JSON.parse((await explain(String(MOVED), '--series', 'overall', '--json')).out)
-  expect(series[0].transitions).toMatchObject([
-    { alert: { kind: 'limit-changed' }, transition: expect.stringMatching(/^\d+-\d+$/) },
-  ])
 })
 
 test('an open alert has one id, in the list, explained and acknowledged, whatever its series told last', async () => {
@@ -288,24 +165,6 @@ test('a number beyond a threshold that came after the last poll is not called ok
   await store.del(keys.account(10).alerts)
   const { out } = await explain('10', '--series', 'overall')
   expect(out).toMatch(/state +pending\n/)
-})
-
-test('tokens or polls that fail are never ok, also where no alert is open about them yet', async () => {
-  const refused = { failures: '1', failureClass: 'rejected', failureReason: 'HTTP 400', failureAt: `${NOW}` }
-  await seedAccount(store, keys, { hubId: 9, hubDomain: 'refused.example.com', obtainedAt: NOW - 60 * MINUTE })
-  await store.hset(keys.account(9).account, { ...refused, state: 'failing', rejectedAt: `${NOW - MINUTE}` })
-  await changeWatch(store, keys, 9, { failing: { count: 1, reason: 'x', at: NOW, since: NOW } })
-  const { out } = await explain('9')
-  expect(out).toMatch(/what +its tokens\nstate +failing\n/)
-  expect(out).toMatch(/what +reading its limits\nstate +failing\n/)
-  const show = ['accounts', 'show', '9', '--config', installed.config]
-  const shown = await plimsollHere(show, installed.folder, { clock: new HandClock(NOW) })
-  expect(shown.out).toMatch(/^tokens +HubSpot refuses its refresh token \(HTTP 400\), to be confirmed by 2026/m)
-  expect(shown.out).toMatch(/^reconnect +plimsoll accounts reconnect-link 9 prints the link$/m)
-  expect(JSON.parse((await explain('9', '--json')).out).alerts).toMatchObject([
-    { state: 'failing' },
-    { state: 'failing' },
-  ])
 })
 
 test('as a process, an account that left is said to be gone', async () => {

@@ -40,11 +40,3 @@ test('a key is not shown', async () => {
   })
   expect(out).not.toContain('s3cret')
 })
-
-test('a kind is for what is shown', async () => {
-  expect(await show('ops', '--kind', 'token')).toMatchObject({
-    code: 2,
-    err: expect.stringContaining('--kind is for --show'),
-  })
-  expect(await show('ops', '--kind', 'tokn', '--show')).toMatchObject({ code: 2 })
-})

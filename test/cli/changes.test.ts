@@ -2,13 +2,11 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { Alert } from '../../src/alerts/alert.ts'
 import { encodeEntry } from '../../src/alerts/outbox.ts'
 import type { Store } from '../../src/redis/connect.ts'
 import { createKeys } from '../../src/redis/keys.ts'
 import { showTimesIn } from '../../src/text/format-time.ts'
 import { anAlert } from '../alerts/an-alert.ts'
-import { seedAccount } from '../support/accounts.ts'
 import { plimsollHere } from '../support/command.ts'
 import { HandClock } from '../support/hand-clock.ts'
 import { redisOfFile } from '../support/of-file.ts'
@@ -41,44 +39,6 @@ afterAll(() => {
 })
 
 const run = (...args: string[]) => plimsollHere(['changes', ...args, '--config', 'plimsoll.yaml'], folder, { clock })
-
-async function logged(hoursAgo: number, more: Partial<Alert>): Promise<void> {
-  const account = { hubId: 7, hubDomain: 'acme.example.com' }
-  const alert = anAlert({ account, measuredAt: new Date(NOW - hoursAgo * HOUR).toISOString(), ...more })
-  await store.xadd(keys.transitions, '*', 'alert', encodeEntry({ alert }))
-}
-
-test('where nothing changed it is one line, with the moment in the zone of the config', async () => {
-  expect(await run()).toEqual({ code: 0, out: 'Nothing changed since 2026-11-20 11:00 CET.\n', err: '' })
-})
-
-test('what changed is one line for each account, by group, the worst first; further back there is more', async () => {
-  const series = { metric: 'customProperties.overall' }
-  await logged(30, { kind: 'token', level: 'critical', rule: 'token' })
-  await logged(3, { series, usage: 900, limit: 1_000, percent: 90 })
-  await logged(2, {
-    kind: 'limit-changed',
-    series,
-    limit: 950,
-    percent: 94.7,
-    previous: { level: 'ok', limit: 1_000, measuredAt: '' },
-  })
-  await seedAccount(store, keys, { hubId: 8, hubDomain: 'globex.example.com', obtainedAt: NOW - HOUR })
-  const day = await run('--since', '24h')
-  expect(day.err).toBe('')
-  expect(
-    day.out.replaceAll(/ {2,}/g, '  '),
-  ).toBe(`1 alert opened, 1 limit changed, 1 account connected since 2026-11-20 11:00 CET.
-
-Worse
-ACCOUNT  CHANGE  WHEN
-acme.example.com (7)  Custom properties, ok → warning, 900 of 1,000, and 1 more change  2026-11-21 08:00 CET
-
-Connected last: globex.example.com (8).
-`)
-  expect((await run('--since', '2d')).out).toMatch(/^1 account must reconnect, 1 alert opened,/)
-  expect((await run('--since', '2026-11-21T09:30')).out).toMatch(/^1 account connected since 2026-11-21 09:30 CET/)
-})
 
 test('--json has every change, and what is not kept any more is on standard error too', async () => {
   const { counts, items } = JSON.parse((await run('--json')).out)

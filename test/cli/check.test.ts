@@ -1,7 +1,6 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { encodeState, openedState } from '../../src/alerts/alert-state.ts'
 import { createKeys } from '../../src/redis/keys.ts'
 import { type Clock, systemClock } from '../../src/runtime/clock.ts'
 import { changeWatch } from '../support/changed-watch.ts'
@@ -21,7 +20,6 @@ import { openScene, type Scene } from '../support/scene.ts'
 const [ACME, GLOBEX, HOSTILE, LATE] = [1, 2, 3, 4]
 const HOSTILE_DOMAIN = '=cmd|x\u001b[31m,"\n\u202eevil.example.com'
 const HOSTILE_LABEL = '-1+1|\u001b[2J\r\n"Things"'
-const HOUR = 3_600_000
 
 let scene: Scene
 let config: string
@@ -75,17 +73,6 @@ const forgetRequests = async () => {
 }
 
 describe('the exit code', () => {
-  test('is 3 while nothing was read, and nobody is asked', async () => {
-    const ran = await check()
-    expect(ran).toMatchObject({ code: 3, err: '' })
-    expect(firstLine(ran)).toBe(
-      'PLIMSOLL UNKNOWN - 2 of 2 accounts: 0 series at warning, 0 critical, 2 accounts without fresh reading' +
-        ' | accounts=2 critical=0 warning=0 unknown=2 series=0 without_limit=0 handled=0 reconnect=0',
-    )
-    expect(ran.out).toMatch(/^unknown +1 +acme\.example\.com +Limits have not been read yet/m)
-    expect(await asked()).toEqual([])
-  })
-
   test('is 0 where all is within its thresholds: --live reads first', async () => {
     const line =
       'PLIMSOLL OK - 2 accounts: 6 series within their thresholds' +
@@ -123,53 +110,12 @@ describe('the exit code', () => {
     expect(await check(String(ACME))).toMatchObject({ code: 1 })
   })
 
-  test('leaves out what an operator has acknowledged or silenced', async () => {
-    const [{ id }] = JSON.parse((await command('alerts', 'list', '--level', 'critical', '--json')).out)
-    expect(await command('alerts', 'ack', id)).toMatchObject({ code: 0 })
-    const rest = await check()
-    expect(rest).toMatchObject({ code: 1, err: '' })
-    expect(firstLine(rest)).toBe(
-      'PLIMSOLL WARNING - 1 of 2 accounts: 1 series at warning, 0 critical, 0 accounts without fresh reading + 1 acknowledged or silenced' +
-        ' | accounts=2 critical=0 warning=1 unknown=0 series=6 without_limit=0 handled=1 reconnect=0',
-    )
-    expect(rest.out).not.toContain('globex')
-    expect((await check('--all')).out).toMatch(
-      /^acknowledged or silenced +2 +globex\.example\.com +Custom properties +990 /m,
-    )
-    const silence = ['--match', `account=${ACME}`, '--for', '1h', '--comment', 'moves']
-    const silenced = await command('alerts', 'silence', ...silence)
-    expect(firstLine(await check())).toMatch(
-      /^PLIMSOLL OK - 2 accounts: 4 series within their thresholds \+ 2 acknowledged or silenced /,
-    )
-    expect(await check()).toMatchObject({ code: 0 })
-    const [silenceId = ''] = /s-\w+/.exec(silenced.out) ?? []
-    expect(await command('alerts', 'unsilence', silenceId)).toMatchObject({ code: 0 })
-    expect(await command('alerts', 'unack', id)).toMatchObject({ code: 0 })
-    expect(await check()).toMatchObject({ code: 2 })
-  })
-
   test('commits what --live read like any poll, alerts included', async () => {
     const open = JSON.parse((await command('alerts', 'list', '--json')).out)
     expect(open.map(({ hubId, level }: { hubId: number; level: string }) => [hubId, level])).toEqual([
       [GLOBEX, 'critical'],
       [ACME, 'warning'],
     ])
-  })
-
-  test('is 2 once access tokens have expired, whatever the readings show', async () => {
-    expect(await check(String(ACME))).toMatchObject({ code: 1 })
-    const expired = await checkAt(ahead(27 * HOUR), String(ACME))
-    expect(expired).toMatchObject({ code: 2, err: '' })
-    expect(firstLine(expired)).toMatch(
-      /^PLIMSOLL CRITICAL - .*, 1 account with expired tokens, 0 accounts without fresh reading /,
-    )
-    expect(expired.out).toMatch(/^critical +1 +acme\.example\.com +access token expired 27 h ago/m)
-  })
-
-  test('is 3 for an account that nobody knows, unless another one is worse', async () => {
-    const unknown = await check('42')
-    expect(unknown).toMatchObject({ code: 3, out: expect.stringMatching(/^unknown +42 +there is no such account/m) })
-    expect(await check('42', String(GLOBEX))).toMatchObject({ code: 2 })
   })
 
   test.each([
@@ -179,10 +125,6 @@ describe('the exit code', () => {
     const ran = await plimsollHere(['check', ...args], scene.folder)
     expect(ran).toMatchObject({ code: 3, out: expect.stringMatching(line), err: expect.stringMatching(/./) })
     expect(ran.out.match(/^PLIMSOLL /gm)).toHaveLength(1)
-  })
-
-  test('is 3 for a hub id that is none', async () => {
-    expect(await check('0')).toMatchObject({ code: 3, out: expect.stringMatching(/^PLIMSOLL UNKNOWN - wrong usage: /) })
   })
 
   test('is 3 without Redis, in every form', async () => {
@@ -204,45 +146,6 @@ describe('the exit code', () => {
 })
 
 describe('for programs', () => {
-  interface Told {
-    status: string
-    exitCode: number
-    counts: Record<string, number>
-    accounts: {
-      hubId: number
-      level: string
-      series: { metric: string; level: string; measuredAt: string; daysLeft: number | null }[]
-    }[]
-  }
-
-  test('--json is one object of what is not ok, whole; --all adds what is', async () => {
-    const { out } = await check('--json', '--max', '0')
-    const told = JSON.parse(out) as Told
-    expect(told).toMatchObject({ status: 'critical', exitCode: 2, counts: { accounts: 2, critical: 1, warning: 1 } })
-    expect(out.trim().split('\n')).toHaveLength(1)
-    expect(told.accounts.map(({ hubId, level, series }) => [hubId, level, series.length])).toEqual([
-      [ACME, 'warning', 1],
-      [GLOBEX, 'critical', 1],
-    ])
-    expect(told.accounts[1]).toMatchObject({
-      hubDomain: 'globex.example.com',
-      state: 'active',
-      reason: null,
-      series: [{ usage: 990, limit: 1000, percent: 99, rule: 'customProperties.*', threshold: { percent: 95 } }],
-    })
-    expect(Date.parse(told.accounts[1]?.series[0]?.measuredAt ?? '')).toBeGreaterThan(0)
-    expect(told.accounts[1]?.series[0]?.daysLeft).toBeNull()
-    const all = JSON.parse((await check('--json', '--all')).out) as Told
-    expect(all.accounts.map(({ series }) => series.length)).toEqual([3, 3])
-  })
-
-  test('the table is cut at --max, worst first', async () => {
-    const cut = (await check('--max', '1')).out
-    expect(cut).toMatch(/^critical +2 /m)
-    expect(cut).not.toMatch(/^warning +1 /m)
-    expect(cut.trimEnd().split('\n').at(-1)).toBe('and 1 more: --max shows more, --json all')
-  })
-
   test('a limit of 0 is unknown, and alone no reason for 3; an alert that is open still counts', async () => {
     await put(ACME, { ...customProperties(100), overallLimit: 0 })
     expect(await check('--live', String(ACME))).toMatchObject({ code: 1 })
@@ -356,23 +259,4 @@ test('readings that are spoilt make their account unknown, and hide no other', a
   // The alert of its last reading is open still.
   expect(ran).toMatchObject({ code: 2, out: expect.stringMatching(/^unknown +3 .* damaged/m) })
   expect(ran.out).toMatch(/ accounts=2 .* series=3 /)
-})
-
-test('an account that must reconnect is critical, until an operator has handled its alert', async () => {
-  const keys = createKeys('plimsoll')
-  const redis = scene.redis.connect()
-  await redis.hset(keys.account(GLOBEX).account, { state: 'reauthorize', rejectedAt: `${Date.now()}` })
-  const ran = await check(String(GLOBEX))
-  expect(ran).toMatchObject({ code: 2, err: '' })
-  expect(firstLine(ran)).toMatch(/^PLIMSOLL CRITICAL - 1 of 1 account: .*, 1 account to reconnect, .* reconnect=1$/)
-  expect(ran.out).toMatch(/^critical +2 +globex\.example\.com +refresh token refused/m)
-  expect(JSON.parse((await check('--json', String(GLOBEX))).out)).toMatchObject({
-    status: 'critical',
-    exitCode: 2,
-    accounts: [{ level: 'critical' }],
-  })
-  await redis.hset(keys.account(GLOBEX).alerts, 'token', encodeState(openedState('critical', 'token', Date.now())))
-  const silenced = ['--match', `account=${GLOBEX}`, '--match', 'kind=token', '--for', '1h', '--comment', 'known']
-  expect(await command('alerts', 'silence', ...silenced)).toMatchObject({ code: 0 })
-  expect(await check(String(GLOBEX))).toMatchObject({ code: 3 })
 })

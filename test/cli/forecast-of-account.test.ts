@@ -48,14 +48,6 @@ async function liveAccount(hubId: number, clock: HandClock) {
   }
 }
 
-test('too little history is shown as what it is, in plain words', async () => {
-  const { live, show } = await liveAccount(5, new HandClock())
-  await live(3 * DAY, DAY / 4, () => 500)
-  expect((await show()).out).toMatch(/Forecasts start after 7 days of data: [234] so far\./)
-  await live(5 * DAY, DAY / 4, () => 500)
-  expect((await show()).out).not.toContain('Forecasts start')
-})
-
 // Accounts are tended at different times of the day, and growth begins at any.
 test.each([11, 47])(
   'growth that begins after flat weeks is foretold within three days, and its end is in the range from then on: account %i',

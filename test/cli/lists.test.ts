@@ -5,7 +5,6 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { encodeState, openedState, type SeriesState } from '../../src/alerts/alert-state.ts'
 import type { Store } from '../../src/redis/connect.ts'
 import { createKeys, type Keys } from '../../src/redis/keys.ts'
-import { NO_ACCOUNT } from '../../src/redis/steps.ts'
 import { seedAccount } from '../support/accounts.ts'
 import { changeWatch } from '../support/changed-watch.ts'
 import { plimsollHere } from '../support/command.ts'
@@ -67,25 +66,6 @@ const ids = async (...args: string[]): Promise<number[]> => {
   return (JSON.parse(out) as { hubId: number }[]).map(({ hubId }) => hubId)
 }
 
-test('a dead token among 87 limits is the first line of alerts list, of accounts list and of status', async () => {
-  expect((await ids('alerts', 'list')).slice(0, 3)).toEqual([DEAD, FULL, FULL])
-  expect(await ids('accounts', 'list')).toEqual([DEAD, FULL, UNREAD, WELL])
-  for (const command of [['alerts', 'list'], ['status']]) {
-    const [, first] = (await run(...command)).out.split(/^LEVEL +HUB ID .*\n/m)
-    expect(first).toMatch(/^critical +2 +n2\.example\.com +Customer must .* 90 min/)
-  }
-  expect((await run('accounts', 'list')).out.split('\n')[1]).toMatch(
-    /^2 +n2\.example\.com +active +1 critical +not read yet +not yet +20 min +poll overdue by 10 min$/,
-  )
-})
-
-test('what concerns all accounts comes before all of them', async () => {
-  await open(NO_ACCOUNT, 'token-endpoint', openedState('critical', 'fleet', NOW))
-  expect((await ids('alerts', 'list')).slice(0, 2)).toEqual([null, DEAD])
-  expect((await run('alerts', 'list')).out).toMatch(/^critical +all accounts +/m)
-  await store.del(keys.account(NO_ACCOUNT).alerts)
-})
-
 test.each<[string, number[]]>([
   ['--level warning', [UNREAD]],
   ['--kind limit', [FULL]],
@@ -117,31 +97,6 @@ test.each<[string, number[]]>([
   expect(await ids('alerts', 'list', ...options.split(' '))).toEqual(expected)
 })
 
-test('alerts are listed newest first, or by account', async () => {
-  const newest = await ids('alerts', 'list', '--sort', 'newest')
-  expect([newest[0], ...newest.slice(-2)]).toEqual([FULL, UNREAD, DEAD])
-  const byAccount = await ids('alerts', 'list', '--sort', 'account')
-  expect([byAccount[0], ...byAccount.slice(-2)]).toEqual([FULL, DEAD, UNREAD])
-})
-
-test('a value that there is not is wrong usage that names the ones there are', async () => {
-  const wrong = async (...args: string[]) => {
-    const { code, out, err } = await run(...args)
-    expect({ code, out }).toEqual({ code: 2, out: '' })
-    return err
-  }
-  expect(await wrong('accounts', 'list', '--tag', 'big')).toContain('--tag is no tag of the config; allowed: vip, none')
-  expect(await wrong('alerts', 'list', '--tag', 'vips')).toContain('did you mean "vip"?')
-  expect(await wrong('alerts', 'list', '--state', 'told')).toContain('choices are active, acknowledged, silenced')
-  expect(await wrong('accounts', 'list', '--kind', 'fleet')).toContain('allowed choices are limit, token, poll')
-  expect(await wrong('accounts', 'list', '--sort', 'refresh')).toContain('worst, domain, nearest, poll')
-})
-
-test('where nothing matches the list says so, and no more', async () => {
-  expect((await run('accounts', 'list', '--search', 'zzz')).out).toBe('no account matches\n')
-  expect((await run('alerts', 'list', '--kind', 'fleet')).out).toBe('no open alert matches\n')
-})
-
 test('with --watch a list is shown again every few seconds, until it is told to stop', async () => {
   const stop = new AbortController()
   const hand = new HandClock()
@@ -163,38 +118,12 @@ test('with --watch a list is shown again every few seconds, until it is told to 
   expect(lines).toHaveLength(4)
 })
 
-test('status begins with the verdict and what needs action, and says how many alerts it leaves out', async () => {
-  const { out } = await run('status')
-  expect(out).toMatch(
-    /^Critical: no daemon runs: nothing is refreshed, polled or sent; 88 critical alerts, 1 warning, 1 other problem\n\nLEVEL +TO DO +WHAT\ncritical +Start a daemon +no daemon runs/,
-  )
-  expect(out).toMatch(/^critical +Review +88 critical alerts; worst: n1\.example\.com, 2-\d+: custom properties\n/m)
-  expect(out).toContain('\nand 69 more alerts: plimsoll alerts list shows all\n')
-  expect(out).toMatch(/^open alerts +88 critical, 1 warning$/m)
-  expect(out).toMatch(/^token refreshes +0 overdue, next .* never checked$/m)
-  const { verdict } = JSON.parse((await run('status', '--json')).out)
-  expect(out.split('\n')[0]).toBe(verdict.says)
-})
-
 test('status ends with the level of its verdict where it is asked to, and with 3 where that is not known', async () => {
   expect((await run('status')).code).toBe(0)
   expect(await run('status', '--exit-code', '--json')).toMatchObject({ code: 2, err: '' })
   const nowhere = await plimsollHere(['status', '--exit-code', '--config', 'none.yaml'], folder, { clock })
   expect(nowhere).toMatchObject({ code: 3, out: '', err: expect.stringContaining('none.yaml') })
   expect((await run('status', '--exit-code', '--watch')).code).toBe(2)
-})
-
-test('what an operator has acknowledged is in no count of status and of the list of accounts', async () => {
-  const acknowledged = { at: NOW, by: 'ann', until: NOW + 60 * MINUTE }
-  await open(UNREAD, 'poll', { ...openedState('warning', 'poll', NOW - 30 * MINUTE), acknowledged })
-  const { out } = await run('status')
-  expect(out).toMatch(/^open alerts +88 critical \+ 1 acknowledged or silenced$/m)
-  expect(out).not.toContain('n3.example.com')
-  expect((await run('accounts', 'list')).out).toMatch(/^3 +n3\.example\.com +active +1 acknowledged or silenced/m)
-  expect(await ids('accounts', 'list')).toEqual([DEAD, FULL, UNREAD, WELL])
-  expect(await ids('alerts', 'list', '--state', 'handled')).toEqual([UNREAD])
-  expect((await ids('alerts', 'list')).at(-1)).toBe(UNREAD)
-  await open(UNREAD, 'poll', openedState('warning', 'poll', NOW - 30 * MINUTE))
 })
 
 test('nothing of an account is cut on a narrow terminal: what is wrong goes below its line', async () => {
@@ -216,13 +145,4 @@ test('nothing of an account is cut on a narrow terminal: what is wrong goes belo
   expect(out).toMatch(
     /^3 +a-rather-long-name\.example\.com +failing +1 warning +not read yet.*\n {2}refresh failing for 1 min: HubSpot answered 503: Service Unavailable\n/m,
   )
-})
-
-test('status names states in the words for people', async () => {
-  const { state } = keys
-  await store.zrem(state.active, WELL)
-  await store.zadd(state.parked, WELL, WELL)
-  expect((await run('status')).out).toMatch(/^accounts +4, 3 active, 1 paused by HubSpot/m)
-  await store.zrem(state.parked, WELL)
-  await store.zadd(state.active, WELL, WELL)
 })

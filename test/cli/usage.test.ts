@@ -1,28 +1,6 @@
 import { expect, test } from 'vitest'
 import { examplesIn, helpOf, helpTexts, plimsollHere } from '../support/command.ts'
 
-test.each([
-  ['acounts', "unknown command 'acounts': did you mean accounts? (plimsoll --help shows more)"],
-  ['accounts lst', "unknown command 'lst': did you mean list? (plimsoll accounts --help shows more)"],
-  ['accounts status', "unknown command 'status' (plimsoll accounts --help shows more)"],
-  ['accounts show', "missing required argument 'account' (plimsoll accounts show --help shows more)"],
-  [
-    'accounts list --state asleep',
-    "--state can't be 'asleep': allowed choices are active, failing, parked, reauthorize, uninstalling, uninstalled, must-reconnect, paused (plimsoll accounts list --help shows more)",
-  ],
-  ['status --jsn', "unknown option '--jsn': did you mean --json? (plimsoll status --help shows more)"],
-])('wrong usage, plimsoll %s, is one line with the way out, and exit code 2', async (line, said) => {
-  expect(await plimsollHere(line.split(' '), '/')).toEqual({ code: 2, out: '', err: `plimsoll: ${said}\n` })
-})
-
-test('wrong usage of check is unknown to a monitoring system, in the line that it shows', async () => {
-  expect(await plimsollHere(['check', '--foo'], '/')).toEqual({
-    code: 3,
-    out: "PLIMSOLL UNKNOWN - wrong usage: unknown option '--foo'\n",
-    err: "plimsoll: unknown option '--foo' (plimsoll check --help shows more)\n",
-  })
-})
-
 test('a config that is not there is said to be not there, with the ways to name one', async () => {
   const err =
     'plimsoll: there is no config file NAME: name it with --config FILE or PLIMSOLL_CONFIG, or write one with plimsoll init\n'

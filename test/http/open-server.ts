@@ -31,7 +31,7 @@ export const ACCESS_TOKEN = 'access-token-that-nobody-may-see'
 export const REFRESH_TOKEN = 'refresh-token-that-nobody-may-see'
 
 const MAIL = { type: 'email', smtp: 'smtps://mail.example.com', from: 'a@example.com', to: ['b@example.com'] }
-const SETTINGS = {
+export const SETTINGS = {
   http: { publicUrl: 'http://127.0.0.1' },
   provider: {
     clientId: 'the-client',

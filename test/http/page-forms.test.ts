@@ -376,14 +376,6 @@ test('attempts to deliver are narrowed by receiver and outcome, and each names i
   expect((await send('/deliveries/replay', 'since=soon')).text).toContain('since: must be a time like')
 })
 
-test('what alerts did is a page, found by the domain of an account', async () => {
-  const { get } = await badDay(redis)
-  const { text } = await get('/alerts/log?since=7d&account=acme.example.com')
-  expect(text).toContain('<h1>Alert log</h1>')
-  expect(text).toContain('name="account" value="acme.example.com"')
-  expect((await get('/alerts/log?account=nobody.example.com')).status).toBe(404)
-})
-
 test('the token of a form is good for one session and one key', () => {
   const sessions = (key: number) => createSessions(createVault([{ id: 'k', key: Buffer.alloc(32, key) }]), 'http://x')
   const own = sessions(1).formTokenOf('ann.1.x')

@@ -6,34 +6,6 @@ const redis = redisOfFile()
 
 const lineOf = (text: string) => /<p class="health (\w+)"(.*?)><a href="\/">(.*?)<\/a><\/p>/.exec(text)?.slice(1)
 
-test('every page of an operator but the status page begins with the verdict, the same as in the API', async () => {
-  const { get, connectAccount, poll, clock } = await openServer(redis)
-  await connectAccount({ hubId: 4, hubDomain: 'acme.example.com' })
-  await poll(4, readings(clock.now(), 10))
-  expect(lineOf((await get('/')).text)).toBeUndefined()
-  const pages = ['/accounts', '/accounts/4', '/alerts', '/silences/new', '/deliveries']
-  for (const path of pages) {
-    expect(lineOf((await get(path)).text), path).toEqual(['good', ' data-live="health"', 'All is well.'])
-  }
-  await poll(4, readings(clock.now(), 960), { overall: openState('critical', 'full', clock.now()) })
-  clock.move(5_000)
-  const { verdict } = (await get('/api/v1/status')).json
-  expect(verdict).toEqual({
-    level: 'critical',
-    says: 'Critical: 1 critical alert; worst: acme.example.com, Custom properties, 960 of 1,000',
-    troubles: [
-      {
-        check: 'alerts',
-        level: 'critical',
-        verb: 'Review',
-        says: '1 critical alert; worst: acme.example.com, Custom properties, 960 of 1,000',
-        fix: null,
-      },
-    ],
-  })
-  for (const path of pages) expect(lineOf((await get(path)).text)?.[2], path).toBe(verdict.says)
-})
-
 test('a stranger sees no verdict', async () => {
   const { ask } = await openServer(redis)
   for (const path of ['/sign-in', '/oauth/callback', '/guide']) {

@@ -178,6 +178,11 @@ const STATES: readonly AccountState[] = ['failing', 'parked', 'reauthorize', 'un
 /** All that pages can show at once: accounts in every state, a rich one, a hostile one, alerts, silences, deliveries, daemons. */
 export async function openWholeFleet(redis: TestRedis) {
   const server = await openLastingServer(redis, { explain: EXPLAIN })
+  await makeWhole(server)
+  return server
+}
+
+export async function makeWhole(server: Server): Promise<void> {
   const { steps, keys, clock, connectAccount, poll, deps } = server
   await connectRichAccount(server, 4711)
   await makeBad(server)
@@ -224,5 +229,4 @@ export async function openWholeFleet(redis: TestRedis) {
     endsAt: now + 7_200_000,
   }
   await deps.actions.silence(silence, { name: 'ann', via: 'command' })
-  return server
 }
