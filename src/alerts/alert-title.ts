@@ -1,7 +1,8 @@
+import { DATA_TO_DO } from '../redis/installation.ts'
 import type { Cause } from '../tokens/endpoint/breaker.ts'
 import { type Alert, type AlertKind, type PollCause, UNINSTALL_RULE } from './alert.ts'
 import { DELIVERY_FIELD } from './alert-state.ts'
-import { CHECK_STATUS, ENDPOINT_CAUSE, TO_DO } from './kinds/fleet-alert.ts'
+import { CHECK_STATUS, ENDPOINT_CAUSE, RAISE_LIMIT, SEE_STATUS, TO_DO } from './kinds/fleet-alert.ts'
 import { alertOfCause, type FleetTrouble } from './kinds/fleet-causes.ts'
 import { limitText, seriesName } from './series-name.ts'
 
@@ -79,7 +80,8 @@ export const CHECK_REQUEST = "Check provider.api and HubSpot's changelog."
 
 /** The sentence of a message that says what to do. */
 export function adviceIn(message = ''): string | undefined {
-  const all = [IF_IT_LASTS, CHECK_REQUEST, CHECK_STATUS, ...Object.values(TO_DO)]
+  const shared = [IF_IT_LASTS, CHECK_REQUEST, CHECK_STATUS, RAISE_LIMIT, SEE_STATUS]
+  const all = [...shared, ...Object.values(TO_DO), ...Object.values(DATA_TO_DO)]
   return all.find((sentence) => message.includes(sentence))
 }
 

@@ -35,11 +35,6 @@ export function composeDigest(
     critical: count('critical'),
     warning: count('warning'),
   }
-  const groupKey = `digest/${period}`
-  const truncated = open.length - alerts.length
-  return {
-    type: 'alert.digest',
-    timestamp: isoOf(now),
-    data: { groupKey, truncated, alerts, period, totals, changed },
-  }
+  const data = { groupKey: `digest/${period}`, truncated: open.length - alerts.length, alerts, period, totals, changed }
+  return { type: 'alert.digest', timestamp: isoOf(now), data }
 }

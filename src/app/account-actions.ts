@@ -23,8 +23,11 @@ export function actionsOnAccounts({ accessTokens, jobs }: Acting, services: Serv
   // An account is read on the connection that waits, as its job does.
   const noting = { registry: services.registry, audit }
   const mails = reconnectReceiver(config)
-  const reconnectMailTo: Actions['reconnectMailTo'] = (account) => {
+  const reconnectMailTo: Actions['reconnectMailTo'] = async (account) => {
     if ('why' in mails) return mails
+    const { fleet } = await readCircumstances({ ...sending, store, silences }, clock.now())
+    if (fleet[0] !== undefined)
+      return { why: `no customer is written to while an alert about all accounts is open (${fleet[0]})` }
     const addressee = addresseeFor(account, true)
     return addressee.is === 'found' ? { to: addressee.address, ...mails } : addressee
   }
@@ -110,18 +113,14 @@ export function actionsOnAccounts({ accessTokens, jobs }: Acting, services: Serv
       const account = await registry.get(hubId)
       if (account === undefined) return { is: 'unknown' }
       const now = clock.now()
-      const refused = (why: string) => ({ is: 'refused', why }) as const
-      const mail = reconnectMailTo(account)
-      if ('why' in mail) return refused(mail.why)
-      const { fleet } = await readCircumstances({ ...sending, store, silences }, now)
-      if (fleet[0] !== undefined)
-        return refused(`no customer is written to while an alert about all accounts is open (${fleet[0]})`)
+      const mail = await reconnectMailTo(account)
+      if ('why' in mail) return { is: 'refused', why: mail.why }
       const open = await openStatesOf(store, keys, hubId)
       const alert = open.map((one) => repeatedAlert(one, now)).find(wantsReconnect)
-      if (alert === undefined) return refused('no open alert asks for a new connection')
-      const how = { receiver: mail.receiver, everyMs: BETWEEN_MAILS_MS }
-      const delivery = await planReconnectMail(failFast, alert, how, now)
-      if (delivery === undefined) return refused('the mail before is younger than a minute, or not delivered yet')
+      if (alert === undefined) return { is: 'refused', why: 'no open alert asks for a new connection' }
+      const delivery = await planReconnectMail(failFast, alert, { ...mail, everyMs: BETWEEN_MAILS_MS }, now)
+      if (delivery === undefined)
+        return { is: 'refused', why: 'the mail before is younger than a minute, or not delivered yet' }
       await audit.note({ action: 'reconnect-link.mailed', who, hubId }, { delivery })
       await wakeNow(failFast, 'alerts')
       return { is: 'planned', to: mail.to }

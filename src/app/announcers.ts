@@ -10,7 +10,6 @@ import { pageOf } from './settings.ts'
 /** The announcers of an account's alerts, by the config: one for each kind. */
 export function announcers(config: Config) {
   const { scopes, optionalScopes } = config.provider
-  const { publicUrl } = config.http
   const repeatEveryMs = config.alerts.repeatEvery
   const page = pageOf(config)
   const grant = { scopes: [...scopes, ...optionalScopes], pageOf: page }
@@ -21,7 +20,7 @@ export function announcers(config: Config) {
     /** Announces why an account's limits are not read. */
     announcePoll: pollAnnouncer({ ...grant, opensLimits: opensLimits(grant.scopes), repeatEveryMs }),
     announceUnreadable: unreadableAnnouncer({ pageOf: page }),
-    announceDelivery: deliveryAnnouncer({ repeatEveryMs, page: `${publicUrl}/deliveries` }),
+    announceDelivery: deliveryAnnouncer({ repeatEveryMs, page: `${config.http.publicUrl}/deliveries` }),
     announceFleet: fleetAnnouncements(config),
     closeAlerts: closeAlerts.bind(undefined, page),
   }

@@ -1,12 +1,14 @@
 import { logoOf, readLogoFile } from '../../config/schema/logo.ts'
 import type { Config } from '../../config/schema/schema.ts'
 import type { HealthReport } from '../checks/health-report.ts'
+import { addressIn } from '../delivery/receivers/email/customer-mail.ts'
 import { type AdminToken, mainToken, OF_CONFIG, OF_FILE, openTokenFile } from '../http/access/admin-tokens.ts'
 import type { OwnTokens } from '../http/access/known-tokens.ts'
 import type { TrustedHeaders } from '../http/access/trusted-person.ts'
 import type { Brand } from '../http/brand.ts'
 import type { AfterInstall } from '../http/pages/install/after-install.ts'
 import type { HttpDeps } from '../http/server.ts'
+import { defined } from '../runtime/defined.ts'
 import type { Logger } from '../runtime/logger.ts'
 import { connected } from './account-actions.ts'
 import type { Acting } from './account-jobs.ts'
@@ -87,5 +89,7 @@ export function brandOf(config: Config): Brand {
   const { logo: file, ...shown } = config.http.brand
   const logo = file === undefined ? undefined : logoOf(readLogoFile(file))
   if (typeof logo === 'string') throw new Error(`http.brand.logo: ${logo}`)
-  return logo === undefined ? shown : { ...shown, logo }
+  // The sender of mails to customers takes their questions.
+  const mails = Object.values(config.receivers).find((one) => one.type === 'email' && one.to === 'account')
+  return { ...shown, ...defined({ logo, support: mails?.type === 'email' ? addressIn(mails.from) : undefined }) }
 }

@@ -29,8 +29,7 @@ export function actionsOnReceivers({ config, clock, receivers, receiverStore, au
         if (isRedisAway(error)) return 'away' as const
         throw error
       })
-      const deed = { action: 'receiver.tested', who, subject: name, detail: outcome.outcome } as const
-      if (noted !== 'away') await audit.note(deed)
+      if (noted !== 'away') await audit.note({ action: 'receiver.tested', who, subject: name, detail: outcome.outcome })
       if (outcome.outcome === 'delivered') return { outcome, ms, noted, fix: undefined }
       const fix = receiverKind(settings).wayOut(`receivers.${name}`, outcome.answer, outcome.reason)
       return { outcome, ms, noted, fix }

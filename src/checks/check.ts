@@ -31,6 +31,8 @@ export interface Trouble {
   /** The trouble, and its place. */
   says: string
   of: TroubleOf
+  /** ISO 8601; of an alert, where it is about one. */
+  since?: string | undefined
   /** The remedy in a sentence. */
   fix?: string
   /**

@@ -25,7 +25,8 @@ export const fleetAlerts: Check = {
       )
       .map(({ id, level, field, ...alert }) => {
         const verb = VERB[field as FleetTrouble] ?? 'Check'
-        return { level, verb, says: `All accounts: ${alertTitle({ level, field, ...alert })}`, of: { is: 'alert', id } }
+        const says = `All accounts: ${alertTitle({ level, field, ...alert })}`
+        return { level, verb, says, of: { is: 'alert', id }, since: alert.since }
       }),
 }
 
@@ -40,6 +41,6 @@ export const openAlerts: Check = {
       if (count === 0 || (unnamed[level] === undefined && found.some((one) => one.level === level))) return []
       const example = worst === undefined ? '' : `; worst: ${accountText(worst)}, ${worstText(worst)}`
       const says = `${alertsText(level, count)}${example}`
-      return [{ level, verb: 'Review', says: cleanText(says, 300), of: { is: 'alerts', level } }]
+      return [{ level, verb: 'Review', says: cleanText(says, 300), of: { is: 'alerts', level }, since: worst?.since }]
     }),
 }

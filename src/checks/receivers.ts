@@ -1,7 +1,7 @@
 import { judgeReceiver, type ReceiverHealth } from '../delivery/receiver-health.ts'
 import { cleanText } from '../text/clean-text.ts'
 import { isBroken, receiverStatus, receiverText } from '../views/deliveries.ts'
-import type { Check } from './check.ts'
+import { type Check, critical, type TroubleOf, warning } from './check.ts'
 
 function broken(receivers: readonly ReceiverHealth[]): ReceiverHealth[] {
   return receivers.filter((health) => isBroken(receiverStatus(health)))
@@ -28,15 +28,10 @@ export const failingReceivers: Check = {
       const status = receiverStatus(health)
       if (handled.has(`delivery/${health.receiver}`) || !(isBroken(status) || trouble !== undefined)) return []
       const name = cleanText(health.receiver)
-      return [
-        {
-          level: status.state === 'disabled' ? 'critical' : 'warning',
-          verb: 'Fix the receiver',
-          says: `${name} ${cleanText(receiverText(status), 160)}`,
-          of: { is: 'receiver', receiver: health.receiver },
-          fix: `plimsoll alerts test ${name} shows whether it works`,
-        },
-      ]
+      const make = status.state === 'disabled' ? critical : warning
+      const says = `${name} ${cleanText(receiverText(status), 160)}`
+      const of: TroubleOf = { is: 'receiver', receiver: health.receiver }
+      return [{ ...make('Fix the receiver', says, of), fix: `plimsoll alerts test ${name} shows whether it works` }]
     })
   },
 }

@@ -4,6 +4,8 @@ import type { Asset } from './assets/serve-assets.ts'
 export interface Brand {
   name?: string
   logo?: { type: string; bytes: Buffer }
+  /** A mail address for questions of customers. */
+  support?: string
   /** `#rrggbb` */
   color?: string
 }

@@ -41,7 +41,7 @@ export interface Actions {
   /** The signed address that connects this account and no other. */
   reconnectLink(hubId: number, who: Who): { url: string; expiresAt: number; noted: Promise<void> }
   /** Address and receiver of a mail with the link to the customer of an account; else why it can't be mailed. */
-  reconnectMailTo(account: Addressed): { to: string; receiver: string } | { why: string }
+  reconnectMailTo(account: Addressed): Promise<{ to: string; receiver: string } | { why: string }>
   /** Mails the link to the customer; `to`: their address. */
   mailReconnectLink(
     hubId: number,

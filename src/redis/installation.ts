@@ -53,10 +53,10 @@ export function judgeData({ began, installation, evicted }: DataFacts): DataTrou
 
 /** The text of the alert. */
 export function describeData({ code, detail }: DataTrouble): string {
-  return `${detail.charAt(0).toUpperCase()}${detail.slice(1)}. ${TO_DO[code]}`
+  return `${detail.charAt(0).toUpperCase()}${detail.slice(1)}. ${DATA_TO_DO[code]}`
 }
 
-const TO_DO: Record<DataTrouble['code'], string> = {
+export const DATA_TO_DO: Record<DataTrouble['code'], string> = {
   'redis.emptied':
     'The accounts that it held are missing: their tokens are not refreshed. Restore the backup, then restart the daemons.',
   'redis.evicts':

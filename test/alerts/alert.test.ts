@@ -1,5 +1,9 @@
 import { expect, test } from 'vitest'
 import { byConsequence, type Ranked, rankOf } from '../../src/alerts/alert.ts'
+import { adviceIn } from '../../src/alerts/alert-title.ts'
+import { describeFailingPolls, describeStale, describeThrottled } from '../../src/alerts/kinds/fleet-alert.ts'
+import type { Coverage, CoverageSettings } from '../../src/limits/coverage.ts'
+import { describeData } from '../../src/redis/installation.ts'
 import { ALERT_PLACE, alertPlaceText, readPlace } from '../../src/views/find-alerts.ts'
 
 const overall = { metric: 'customProperties.overall' }
@@ -44,4 +48,16 @@ test('whatever the numbers, a rank is a place that a cursor carries', () => {
     expect(alertPlaceText(place)).toMatch(ALERT_PLACE)
     expect(readPlace(alertPlaceText(place))).toEqual(place.map((one) => one || 0))
   }
+})
+
+test('every alert about all accounts says what to do', () => {
+  const coverage = { polled: 20, stale: 9, failing: 3, notWatched: 0 } as Coverage
+  const settings = { objective: 0.95, freshnessMs: 3_600_000 } as CoverageSettings
+  for (const message of [
+    describeThrottled({ late: 3, kept: 20 }, 2),
+    describeStale(coverage, settings, undefined),
+    describeFailingPolls(coverage, undefined),
+    describeData({ code: 'redis.emptied', isOurs: true, detail: 'Redis came back empty' }),
+  ])
+    expect(adviceIn(message)).toMatch(/\.$/)
 })

@@ -7,8 +7,13 @@ import { askServer, openServer } from './open-server.ts'
 const redis = redisOfFile()
 
 const SVG = Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>')
-const BRAND: Brand = { name: 'Acme <Sync>', logo: { type: 'image/svg+xml', bytes: SVG }, color: '#ffd400' }
-const OWN = ['/assets/logo', '/assets/brand.css', 'Acme &lt;Sync&gt;']
+const BRAND: Brand = {
+  name: 'Acme <Sync>',
+  logo: { type: 'image/svg+xml', bytes: SVG },
+  color: '#ffd400',
+  support: 'help@acme.example.com',
+}
+const OWN = ['/assets/logo', '/assets/brand.css', 'Acme &lt;Sync&gt;', 'mailto:help@acme.example.com']
 
 test('every page that a customer sees has the logo, the color and the name of the app, and nothing of Plimsoll', async () => {
   const { ask, beginInstall, deps, clock, provider } = await openServer(redis, { brand: BRAND })

@@ -99,7 +99,7 @@ test.each([
 
 test('while an alert about all accounts is open, no customer is written to; once it is over, the link is mailed', async () => {
   const server = await openLostAccount()
-  const { fleetAlerts, mail, clock, steps, keys } = server
+  const { fleetAlerts, mail, get, alertPath, clock, steps, keys } = server
   await fleetAlerts({ 'token-endpoint': openState('critical', 'fleet', clock.now()) })
   expect(await mail()).toMatchObject({
     status: 409,
@@ -109,6 +109,9 @@ test('while an alert about all accounts is open, no customer is written to; once
     },
   })
   expect(await outcomeOf(server)).toEqual({ due: 0, noted: [] })
+  const { text } = await get(alertPath)
+  expect(text).not.toContain(SEND)
+  expect(text).toContain('while an alert about all accounts is open')
   await steps.del(keys.account(NO_ACCOUNT).alerts)
   expect((await mail()).status).toBe(200)
 })

@@ -103,6 +103,8 @@ function describeTrouble(cause: Cause, { fleet, breaker }: EndpointState, expire
 
 const NAMES_STALE = 'plimsoll accounts list --stale names those without a fresh reading'
 
+export const SEE_STATUS = 'plimsoll status shows what is overdue and the state of the token endpoint.'
+export const RAISE_LIMIT = "Find out what else uses up the app's limit, or ask HubSpot for a higher one."
 export const CHECK_STATUS = "Check HubSpot's status page."
 
 /** The provider's outage, as polls show it. */
@@ -117,8 +119,7 @@ export function describeFailingPolls({ polled, failing }: Coverage, reason: stri
 export function describeThrottled({ late, kept }: { late: number; kept: number }, mostPerSecond: number): string {
   return (
     `Tokens of ${formatCount(late)} of ${countOf(kept, 'account')} have expired: HubSpot throttles refreshes. The token endpoint answers 429, ` +
-    `and lets about ${formatCount(Math.round(mostPerSecond * 10) / 10)} a second through. Find out what else uses up the app's limit, or ask ` +
-    'HubSpot for a higher one. The nearest to expiry go first.'
+    `and lets about ${formatCount(Math.round(mostPerSecond * 10) / 10)} a second through. ${RAISE_LIMIT} The nearest to expiry go first.`
   )
 }
 
@@ -130,8 +131,7 @@ export function describeStale(
   return (
     `Limits of ${formatCount(stale)} of ${countOf(polled, 'account')} were not read for ${formatSpan(freshnessMs)}: ` +
     `${formatPercent(((polled - stale) / polled) * 100)} are covered, ${formatPercent(objective * 100)} should be` +
-    `${failing === 0 ? '' : `; polls of ${formatCount(failing)} fail${becauseOf(reason)}`}. plimsoll status shows what ` +
-    `is overdue and the state of the token endpoint. ${NAMES_STALE}.`
+    `${failing === 0 ? '' : `; polls of ${formatCount(failing)} fail${becauseOf(reason)}`}. ${SEE_STATUS} ${NAMES_STALE}.`
   )
 }
 

@@ -65,17 +65,18 @@ function wholePart(one: Described, subject: string): OutlinePart {
   return { alerts: 1, lines, facts, actions }
 }
 
-/** One account: its alerts a field each, and its page. */
+/** One account: its alerts a field each, what to do about the worst, and its page. */
 function accountPart(own: readonly Described[], isNamed: boolean, hubId: number | undefined): OutlinePart {
   const facts = own.slice(0, MOST_LISTED).map(({ badge, topic, numbers }) => ({
     name: shorten(`${MARK[badge]} ${topic}`, MOST_LINE),
     value: numbers,
   }))
   const more = own.length > facts.length ? [countOf(own.length - facts.length, 'more alert')] : []
-  const { subject = '', url } = own[0] ?? {}
+  const { subject = '', url, facts: known = [] } = own[0] ?? {}
+  const toDo = known.filter(({ name }) => name === 'To do').map(({ name, value }) => `${name}: ${value}`)
   const actions = own.flatMap((one) => one.actions.filter(({ name }) => name === RECONNECT)).slice(0, 1)
   if (url !== undefined) actions.unshift({ name: hubId === undefined ? 'Open page' : 'Open account', url })
-  return { alerts: own.length, lines: isNamed ? [subject, ...more] : more, facts, actions }
+  return { alerts: own.length, lines: [...(isNamed ? [subject] : []), ...more, ...toDo], facts, actions }
 }
 
 /** The first parts, as many as fit; `render` also gets the number of alerts that are left out. */

@@ -26,13 +26,14 @@ export interface PageContent {
 
 /** A page for one thing, in a narrow column without a menu. Of a brand: with its name, logo and color in place of ours. */
 export function plainPage(content: PageContent, brand?: Brand): Html {
-  const { name, logo } = brand ?? {}
+  const { name, logo, support } = brand ?? {}
   const title = name === undefined ? undefined : html`<p><b>${name}</b></p>`
   const head = logo === undefined ? title : html`<img class="logo" src="${BRAND_LOGO}" alt="${name ?? 'Logo'}">`
   const body = html`<main>
 ${brand === undefined ? mark() : head}
 <h1>${content.title}</h1>
 ${content.body}
+${support && html`<p class="soft">Questions? Write to <a href="mailto:${support}">${support}</a>.</p>`}
 </main>`
   return frame(content, 'plain', body, brand)
 }

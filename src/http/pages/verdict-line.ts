@@ -42,6 +42,5 @@ export function verdictReader(deps: StatusSources & Pick<WebDeps, 'log'>): Verdi
 
 /** `isLive`: the page can be asked for again. */
 export function verdictLine({ level, says }: FleetVerdict, isLive: boolean): Html {
-  const live = isLive ? html` data-live="health"` : undefined
-  return html`<p class="health ${level === 'ok' ? 'good' : level}"${live}><a href="/">${says}</a></p>`
+  return html`<p class="health ${level === 'ok' ? 'good' : level}"${isLive ? html` data-live="health"` : undefined}><a href="/">${says}</a></p>`
 }

@@ -62,7 +62,7 @@ test('an account is one block: its alerts a field each, critical before warning,
   )
   expect(sections).toEqual([
     [
-      'account-7.example.com (7)',
+      'account-7.example.com (7)\nTo do: Send the reconnect link to an administrator of the account.',
       '🔴 Customer must reconnect\nsince 2026-11-20 09:00 UTC',
       '🟠 212 contacts have the maximum of companies\nsince 2026-11-20 09:00 UTC',
       '🟠 Custom properties\n860 of 1,000, 6 days left',

@@ -24,6 +24,6 @@ export function customerContent(message: CustomerMessage, from: string): MailCon
 }
 
 /** Without the name, which is before it. */
-function addressIn(from: string): string {
+export function addressIn(from: string): string {
   return from.replace(/^.*<(.+)>$/, '$1')
 }

@@ -131,8 +131,8 @@ export function createEmailReceiver(options: EmailOptions): ShownReceiver {
   }
 
   /** Templates are written for operators, not for a customer who is asked to connect the account again. */
-  const textsOf = (message: Message, shown: MailLinks) =>
-    message.type === 'account.reconnect' && to !== 'account' ? NO_TEXTS : (textsFor?.(message, shown) ?? NO_TEXTS)
+  const textsOf = (message: Message, shown: MailLinks): TemplateTexts =>
+    message.type === 'account.reconnect' && to !== 'account' ? {} : (textsFor?.(message, shown) ?? {})
 
   function show(message: Message, now: number): ShownMessage {
     const shown = to === 'account' ? linksOfCustomer(links) : links
@@ -157,8 +157,6 @@ export function createEmailReceiver(options: EmailOptions): ShownReceiver {
   const mark = markOf(JSON.stringify([server.host, server.port, ...(to === 'account' ? [to] : to)]))
   return { name, type: 'email', address: mark, atATime: CONNECTIONS, send, close, show }
 }
-
-const NO_TEXTS: TemplateTexts = {}
 
 const NO_TEST_ADDRESS =
   'the mail server accepts the login; no mail was sent, because each is for the contact of an account'

@@ -71,7 +71,7 @@ export async function showAccountPage(deps: WebDeps, request: FastifyRequest): P
   const connectAgain =
     token === undefined
       ? html`<a class="button" href="/install">Connect it again</a>`
-      : reconnectPart(deps, account, request)
+      : await reconnectPart(deps, account, request)
   const body = html`<div data-live="account">${verdictPart(account, connectAgain)}
 <p class="soft">Hub id ${account.hubId}${account.nextPollBecause === null ? undefined : ` · Next poll: ${keepUnits(account.nextPollBecause)}`}</p></div>
 ${actions(deps, { ...account, hublet }, token, request)}

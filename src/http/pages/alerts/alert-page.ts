@@ -57,7 +57,7 @@ export async function showAlertPage(deps: WebDeps, request: FastifyRequest): Pro
   if (current === undefined) throw notOpen(id)
   const [linked = current] = await withHublets(deps.store, deps.keys, [current])
   const described = describeAlert(linked, now, deps.links)
-  const body = html`${whatToDo(deps, request, { alert, described, about }, now)}
+  const body = html`${await whatToDo(deps, request, { alert, described, about }, now)}
 ${acknowledgement(request, alert)}
 ${described.records === undefined ? undefined : recordTable(described.records)}
 ${about.chart}
@@ -109,19 +109,19 @@ interface ShownAlert {
 }
 
 /** First of all: what happened, and what to do about it. */
-function whatToDo(
+async function whatToDo(
   deps: WebDeps,
   request: FastifyRequest,
   { alert, described, about: { account } }: ShownAlert,
   now: number,
-): Html {
+): Promise<Html> {
   const { level, since } = alert
   const isForCustomer = account !== undefined && wantsReconnect(alert)
   const toDo = described.facts.find(({ name }) => name === 'To do')?.value
   return html`<div class="verdict ${level}">
 <p>${levelBadge(level)} ${accountLink(alert)}, open since ${formatTime(since)} (${when(since, now)})</p>
 ${described.details === '' ? undefined : html`<p>${described.details}</p>`}
-${isForCustomer && request.mayWrite ? reconnectPart(deps, account, request) : toDo && html`<p><b>What to do:</b> ${toDo}</p>`}
+${isForCustomer && request.mayWrite ? await reconnectPart(deps, account, request) : toDo && html`<p><b>What to do:</b> ${toDo}</p>`}
 </div>`
 }
 
@@ -141,14 +141,13 @@ function facts(alert: OpenAlert, { facts: all }: DescribedAlert, { explained }: 
 }
 
 function recordTable({ note, rows, left }: DescribedRecords): Html {
-  const columns = ['Record', 'Id', { title: 'Associations', number: true }]
-  const cells = rows.map(({ label, id, usage, isNew, url }) => [
-    html`${label ?? '(no name)'}${isNew ? html` ${badge('off', 'new')}` : undefined}`,
-    url === undefined ? id : html`<a href="${url}" rel="noreferrer">${id}</a>`,
-    usage,
-  ])
+  const cells = rows.map(({ label, id, usage, isNew, url }) => {
+    const name = label === undefined ? `#${id}` : `${label} (#${id})`
+    const link = url === undefined ? name : html`<a href="${url}" rel="noreferrer">${name}</a>`
+    return [html`${link}${isNew ? html` ${badge('off', 'new')}` : undefined}`, usage]
+  })
   return html`<h2>Records <span class="soft">${note}</span></h2>
-${rows.length === 0 ? undefined : htmlTable('Records', columns, cells)}
+${rows.length === 0 ? undefined : htmlTable('Records', ['Record', { title: 'Associations', number: true }], cells)}
 ${left === undefined ? undefined : html`<p class="soft">${left}</p>`}`
 }
 

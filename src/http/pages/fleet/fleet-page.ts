@@ -70,7 +70,8 @@ interface FleetPage {
 
 function fleetPage({ status, verdict, upcoming, newest }: FleetPage): Html {
   const now = Date.parse(status.at)
-  return html`<div data-live="verdict">${needsAction(verdict.troubles.filter((trouble) => trouble !== outageOf(verdict)))}</div>
+  const others = verdict.troubles.filter((trouble) => trouble !== outageOf(verdict))
+  return html`<div data-live="verdict">${needsAction(others, now)}</div>
 <form action="/accounts" class="search" role="search"><label><span class="visually-hidden">Account</span><input name="q" size="26" placeholder="domain or number" autocomplete="off"></label><button>Search</button> <a href="/accounts">All accounts</a> <a href="/alerts">All alerts</a></form>
 <div data-live="fleet">
 <h2>At or near a limit <a href="/upcoming">More</a></h2>
@@ -108,7 +109,7 @@ function firstSteps({ receivers, explain }: WebDeps, { status, verdict }: Pick<F
       html`${rules.length === 0 ? 'the config has none: no limit is an alert' : `${countOf(rules.length, 'rule')} in the config`}`,
     ],
   ]
-  return html`<div data-live="verdict" role="status">${needsAction(verdict.troubles)}</div>
+  return html`<div data-live="verdict" role="status">${needsAction(verdict.troubles, now)}</div>
 <div data-live="fleet">
 <ol>${steps.map(([isDone, what, how]) => html`<li>${badge(isDone ? 'good' : 'off', isDone ? 'done' : 'to do')} ${what} <span class="soft">${how}</span></li>`)}</ol>
 ${daemonPart(status, now)}

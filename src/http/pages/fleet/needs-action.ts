@@ -3,6 +3,7 @@ import type { Group } from '../../../checks/status-facts.ts'
 import type { FleetVerdict } from '../../../checks/verdict.ts'
 import { formatCount } from '../../../text/format-number.ts'
 import { type Html, html } from '../../../text/html.ts'
+import { when } from '../parts/cells.ts'
 
 const MOST = 6
 
@@ -12,20 +13,21 @@ export function outageOf({ troubles: [worst] }: FleetVerdict): FoundTrouble | un
 }
 
 /** Troubles that need action, the worst consequence first: six lines, the others folded. Nothing where there are none. */
-export function needsAction(troubles: readonly Trouble[]): Html | undefined {
+export function needsAction(all: readonly Trouble[], now: number): Html | undefined {
+  const troubles = all.filter(({ of, level }) => of.is !== 'accounts' || of.group !== 'parked' || level === 'critical')
   if (troubles.length === 0) return undefined
   const shown = troubles.length > MOST ? troubles.slice(0, MOST - 1) : troubles
   const rest = troubles.slice(shown.length)
-  const lines = (some: readonly Trouble[]) => html`<ul class="lines">${some.map(lineOf)}</ul>`
+  const lines = (some: readonly Trouble[]) => html`<ul class="lines">${some.map((one) => lineOf(one, now))}</ul>`
   return html`<section class="needs-action" aria-labelledby="needs-action"><h2 id="needs-action">Needs action</h2>
 ${lines(shown)}${rest.length > 0 ? html`<details><summary>${formatCount(rest.length)} more</summary>${lines(rest)}</details>` : undefined}</section>`
 }
 
 /** Alerts are linked by their number; all else by the remedy. */
-function lineOf({ level, verb, says, of }: Trouble): Html {
+function lineOf({ level, verb, says, of, since }: Trouble, now: number): Html {
   const path = troublePath(of)
   const [name, ...more] = of.is === 'alerts' ? says.split('; ') : [verb, says]
-  return html`<li class="${level}">${path === undefined ? html`<b>${name}</b>` : html`<a href="${path}">${name}</a>`} <span>${more.join('; ')}</span></li>`
+  return html`<li class="${level}">${path === undefined ? html`<b>${name}</b>` : html`<a href="${path}">${name}</a>`} <span>${more.join('; ')}</span>${since === undefined ? undefined : html` <span class="soft">since ${when(since, now)}</span>`}</li>`
 }
 
 /** The list of exactly the accounts of a group. */

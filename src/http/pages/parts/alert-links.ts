@@ -46,14 +46,14 @@ export function reconnectField(deps: SignsLinks, hubId: number, request: Fastify
 }
 
 /** The link for a customer who must reconnect: to mail it where that can be done, and to copy it. */
-export function reconnectPart(
+export async function reconnectPart(
   deps: SignsLinks,
   account: Pick<AccountShape, 'hubId' | 'contact' | 'user' | 'state' | 'watch' | 'pollFailure'>,
   request: FastifyRequest,
-): Html {
+): Promise<Html> {
   const { hubId, state, watch } = account
   const isRefused = state === 'reauthorize' || watch === null
-  const mail = deps.actions.reconnectMailTo({ ...account, pollBlocked: watch })
+  const mail = await deps.actions.reconnectMailTo({ ...account, pollBlocked: watch })
   return html`<p><b>What to do:</b> ${isRefused ? 'The customer must reconnect. Send' : 'Add crm.objects.*.read to provider.scopes, then send'} the link below.</p>
 <div class="row">${'to' in mail ? html`<form method="post" action="/accounts/${hubId}/reconnect-link">${formTokenField(request.formToken)}<button>Send the link to the customer</button></form>` : undefined}
 ${reconnectField(deps, hubId, request)}</div>

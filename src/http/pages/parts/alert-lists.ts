@@ -91,7 +91,7 @@ export function alertTable(
       html`<a href="${alertPath(alert)}">${alertTitle(alert)}</a> <span class="soft">${cleanText(alert.rule)}</span>`,
       alertFullness(alert),
       when(alert.since, now),
-      anySilenced && silenceOf(alert),
+      anySilenced && (alert.silencedBy === undefined ? NONE : silenceLink(alert.silencedBy)),
       anyAcknowledged && acknowledgedText(alert, now),
       mayWrite && alertActions(alert),
     ]),
@@ -107,10 +107,7 @@ function alertFullness({ usage, limit, percent, level }: OpenAlert): Html {
   return fullness({ usage, limit: limit ?? null, percent: percent ?? null }, level)
 }
 
-function silenceOf({ silencedBy }: OpenAlert): Html {
-  if (silencedBy === undefined) return NONE
-  return html`<a href="/silences" class="whole">${silencedBy}</a>`
-}
+const silenceLink = (id: string) => html`<a href="/silences" class="whole">${id}</a>`
 
 export function acknowledgedText({ acknowledged }: OpenAlert, now: number): Html {
   if (acknowledged === undefined) return NONE
