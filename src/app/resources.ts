@@ -10,7 +10,7 @@ import { type ConfiguredClient, createProviderClient } from '../provider/client.
 import { CALL_CLASSES, type ObservedCall, TOKEN_ENDPOINTS } from '../provider/observed-call.ts'
 import { connectRedis, type Purpose, type RedisAddress, type Store } from '../redis/connect.ts'
 import { createKeys, type Keys } from '../redis/keys.ts'
-import { endpointText } from '../redis/steps.ts'
+import { EndpointText } from '../redis/steps.ts'
 import { atInterval, InFlight } from '../runtime/concurrency.ts'
 import { type Lifecycle, ShutdownBudget } from '../runtime/lifecycle.ts'
 import type { Logger } from '../runtime/logger.ts'
@@ -172,7 +172,7 @@ function openEndpoint(
 ): TokenEndpoint {
   const due = new DueSets(store, keys)
   return new TokenEndpoint({
-    text: endpointText(store, keys),
+    text: new EndpointText(store, keys),
     announce: (...change) => {
       const announce = fleetAnnouncements(followed.config)
       return endpointAnnouncer(store, keys, announce, (now) => due.nearestExpiry(now))(...change)

@@ -182,10 +182,9 @@ function withGuard(args: readonly Argument[], keys: number): Argument[] {
   return [...args.slice(0, keys), guardBeside(String(args[0])), ...args.slice(keys)]
 }
 
-/** A key of the same slot: that of the hash tag, or of a key that has none. */
+/** A key of the same slot. */
 function guardBeside(key: string): string {
-  const tag = /\{([^}]+)\}/.exec(key)?.[1] ?? key
-  return `{${tag}}:guard`
+  return `${key.slice(0, key.indexOf('}') + 1)}:guard`
 }
 
 /**

@@ -55,41 +55,38 @@ export async function untilWritten<Result>(what: string, attempt: () => Promise<
   throw new Error(`${what} could not be written: each of ${MOST_TRIES} times it was not as it had just been read`)
 }
 
-interface StoredText {
-  /** '' = there is none yet. */
-  read(): Promise<string>
-  /** Writes it if it still is `before`, together with the alerts. Null when that is done; else the text that was found. */
-  replace(before: string, after: string, alerts: AlertWrites): Promise<string | null>
-}
-
 interface Decided<Result> {
   after: string
   alerts?: AlertWrites
   result: Result
 }
 
-/** One text in Redis that all daemons decide on: it is written only as long as it is as it was read. */
-export class SharedText {
-  readonly #name: string
-  readonly #stored: StoredText
+/**
+ * The state of the token endpoint: one text that all daemons decide on, with the alerts about all accounts that follow. It is written
+ * only as long as it is as it was read.
+ */
+export class EndpointText {
+  readonly #store: Store
+  readonly #keys: Keys
   /** The text as this daemon last saw it: nearly always it is unchanged. */
   #known: string | undefined
 
-  constructor(name: string, stored: StoredText) {
-    this.#name = name
-    this.#stored = stored
+  constructor(store: Store, keys: Keys) {
+    this.#store = store
+    this.#keys = keys
   }
 
-  read(): Promise<string> {
-    return this.#stored.read()
+  async read(): Promise<string> {
+    return (await this.#store.get(this.#keys.endpoint)) ?? ''
   }
 
   /** `decide` is asked again as often as another daemon was faster. */
   async change<Result>(decide: (stored: string) => Decided<Result> | Promise<Decided<Result>>): Promise<Result> {
-    let stored = this.#known ?? (await this.#stored.read())
-    const written = await untilWritten(this.#name, async () => {
+    const keys = [this.#keys.own(NO_ACCOUNT), this.#keys.endpoint]
+    let stored = this.#known ?? (await this.read())
+    const written = await untilWritten('the state of the token endpoint', async () => {
       const { after, alerts = NO_ALERT_WRITES, result } = await decide(stored)
-      const found = await this.#stored.replace(stored, after, alerts)
+      const found = await this.#store.changeEndpoint(...keys, stored, after, stepJson(alerts))
       if (found === null) return { after, result }
       stored = found
       return 'stale'
@@ -97,13 +94,4 @@ export class SharedText {
     this.#known = written.after
     return written.result
   }
-}
-
-/** State of the token endpoint, shared by all daemons; the alerts are those about all accounts. */
-export function endpointText(store: Store, keys: Keys): SharedText {
-  const stepKeys = [keys.own(NO_ACCOUNT), keys.endpoint]
-  return new SharedText('the state of the token endpoint', {
-    read: async () => (await store.get(keys.endpoint)) ?? '',
-    replace: (before, after, alerts) => store.changeEndpoint(...stepKeys, before, after, stepJson(alerts)),
-  })
 }

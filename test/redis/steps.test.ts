@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { ACCOUNT_STATES, createKeys } from '../../src/redis/keys.ts'
-import { type AlertWrites, endpointText, NO_ALERT_WRITES, type SharedText, stepJson } from '../../src/redis/steps.ts'
+import { type AlertWrites, EndpointText, NO_ALERT_WRITES, stepJson } from '../../src/redis/steps.ts'
 import { outboxOf } from '../support/accounts.ts'
 import { redisOfFile } from '../support/of-file.ts'
 
@@ -213,8 +213,8 @@ test('of many changes at once one wins', async () => {
 
 test('a text is decided on anew until no other daemon was faster', async () => {
   const keys = redis.freshKeys()
-  const daemons = Array.from({ length: 20 }, () => endpointText(redis.store, keys))
-  const add = (text: SharedText) => text.change((stored) => ({ after: `${stored}x`, result: stored.length }))
+  const daemons = Array.from({ length: 20 }, () => new EndpointText(redis.store, keys))
+  const add = (text: EndpointText) => text.change((stored) => ({ after: `${stored}x`, result: stored.length }))
   const lengths = await Promise.all(daemons.map(add))
   expect(lengths.sort((a, b) => a - b)).toEqual(daemons.map((_, n) => n))
   expect(await redis.store.get(keys.endpoint)).toHaveLength(20)

@@ -15,7 +15,7 @@ import { Deliveries } from '../../src/delivery/deliveries.ts'
 import { Movement } from '../../src/heartbeat/movement.ts'
 import { onReady, type Store } from '../../src/redis/connect.ts'
 import type { Keys } from '../../src/redis/keys.ts'
-import { endpointText, NO_ALERT_WRITES } from '../../src/redis/steps.ts'
+import { EndpointText, NO_ALERT_WRITES } from '../../src/redis/steps.ts'
 import { InFlight } from '../../src/runtime/concurrency.ts'
 import { createLogger } from '../../src/runtime/logger.ts'
 import { createMetrics } from '../../src/runtime/metrics.ts'
@@ -120,7 +120,7 @@ export function startDaemon(
     metrics,
     provider: provider.clientFor(world, process),
     endpoint: new TokenEndpoint({
-      text: endpointText(store, keys),
+      text: new EndpointText(store, keys),
       announce: async () => NO_ALERT_WRITES,
       alerted: async () => {},
       clock,

@@ -1,5 +1,5 @@
 import type { ProviderFailure, ProviderResult } from '../../provider/failure.ts'
-import type { AlertWrites, SharedText } from '../../redis/steps.ts'
+import type { AlertWrites, EndpointText } from '../../redis/steps.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { SharedRun } from '../../runtime/concurrency.ts'
 import type { Logger } from '../../runtime/logger.ts'
@@ -8,7 +8,7 @@ import * as endpoint from './state.ts'
 import { ADMITTED, type Admission, WaitQueue } from './wait-queue.ts'
 
 export interface EndpointDeps {
-  text: SharedText
+  text: EndpointText
   /** The alerts about the change. `before`: undefined where it is not known. */
   announce(before: endpoint.EndpointState | undefined, after: endpoint.EndpointState, now: number): Promise<AlertWrites>
   /** An alert was committed: it need not wait for the clock. */

@@ -3,7 +3,7 @@ import { acknowledgeState } from '../../../src/alerts/acknowledge.ts'
 import { encodeState } from '../../../src/alerts/alert-state.ts'
 import { endpointAnnouncer, fleetAnnouncer } from '../../../src/alerts/kinds/fleet-alert.ts'
 import type { ProviderResult } from '../../../src/provider/failure.ts'
-import { endpointText } from '../../../src/redis/steps.ts'
+import { EndpointText } from '../../../src/redis/steps.ts'
 import type { EndpointState } from '../../../src/tokens/endpoint/state.ts'
 import type { EndpointDeps, TokenEndpoint } from '../../../src/tokens/endpoint/token-endpoint.ts'
 import { outboxOf } from '../../support/accounts.ts'
@@ -242,7 +242,7 @@ describe('a report', () => {
   test('is not lost when another daemon changes the state at the same time', async () => {
     const { daemon, clock, keys, state } = installation()
     let interfered = 0
-    const text = endpointText(redis.store, keys)
+    const text = new EndpointText(redis.store, keys)
     const change = text.change.bind(text)
     const racing: typeof text.change = (decide) =>
       change(async (stored) => {
