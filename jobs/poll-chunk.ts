@@ -1,10 +1,9 @@
-import type { Begun, BegunOr, CommittedPoll, PollResult } from '../src/limits/poll-store.ts'
-import { reportsWithGaps } from '../src/limits/polling/poll-outcome.ts'
+import { pollJudge } from '../src/alerts/evaluation/judge-poll.ts'
+import { nextPoll } from '../src/limits/next-poll.ts'
+import type { LoadedAccount, MadePoll, NextPoll, PollFacts, PollRules } from '../src/limits/poll.ts'
+import type { CommittedPoll, Loaded } from '../src/limits/poll-store.ts'
 import { chunksOf } from '../src/runtime/chunks-of.ts'
-import { asksFor, type Decided, decidePoll, NO_FACTS } from './decide-poll.ts'
 import type { PollWork } from './job-deps.ts'
-import { logPoll, type PollLine } from './poll-logs.ts'
-import { type MadePoll, type PollRules, readPoll } from './read-poll.ts'
 import { accountFailed } from './work-off.ts'
 
 /** Accounts that are read together, and committed together: Redis does nothing else meanwhile, some 10 us for each. */
@@ -14,9 +13,9 @@ const LATEST_MS = 1_000
 
 /** The poll of an account that waits for its commit, and the step that follows. */
 interface Waiting {
-  result: PollResult
-  outcome: PolledOutcome
-  lines: readonly PollLine[]
+  hubId: number
+  claim: number
+  next: NextPoll
   done: (outcome: PolledOutcome) => void
 }
 
@@ -30,54 +29,59 @@ export class PollChunk {
   readonly #deps: PollWork
   readonly #rules: PollRules
   /** Removed when it is used: with its numbers it is large. */
-  readonly #begun = new Map<number, BegunOr>()
-  readonly #beginning = new Map<number, Promise<void>>()
+  readonly #loaded = new Map<number, Loaded>()
+  readonly #loading = new Map<number, Promise<void>>()
   #waiting: Waiting[] = []
   #committing: Promise<void> = Promise.resolve()
 
   constructor(deps: PollWork) {
     this.#deps = deps
-    this.#rules = { ...deps, samples: deps.samples.settings, coverage: deps.coverage.settings }
+    const { share, alertAfter, samples, coverage } = deps
+    const settings = { samples: samples.settings, coverage: coverage.settings }
+    this.#rules = { share, alertAfter, ...settings, judge: pollJudge(deps) }
   }
 
-  /** Reads the states that polls of these accounts start from. */
+  /** Reads these accounts. */
   read(hubIds: readonly number[]): void {
     for (const some of chunksOf(hubIds, TOGETHER)) {
-      const beginning = this.#deps.polls.begin(some).then((all) => {
-        for (const [n, one] of some.entries()) this.#begun.set(one, all[n] ?? 'gone')
+      const loading = this.#deps.polls.load(some).then((all) => {
+        for (const [n, one] of some.entries()) this.#loaded.set(one, all[n] ?? 'gone')
       })
-      for (const one of some) this.#beginning.set(one, beginning)
+      for (const one of some) this.#loading.set(one, loading)
     }
   }
 
-  /** The state that the poll of an account starts from, once it is read. */
-  async begin(hubId: number): Promise<Begun | undefined> {
-    await this.#beginning.get(hubId)
-    const begun = this.#begun.get(hubId)
-    this.#begun.delete(hubId)
-    this.#beginning.delete(hubId)
-    if (begun instanceof Error) throw begun
-    return begun === 'gone' ? undefined : begun
+  /** An account as its poll starts from it, once it is read. */
+  async load(hubId: number): Promise<LoadedAccount | undefined> {
+    await this.#loading.get(hubId)
+    const loaded = this.#loaded.get(hubId)
+    this.#loaded.delete(hubId)
+    this.#loading.delete(hubId)
+    if (loaded instanceof Error) throw loaded
+    return loaded === 'gone' ? undefined : loaded
   }
 
-  /** Decides a poll that was made, and has it committed with the next ones. */
-  async decide(made: MadePoll): Promise<Decided> {
-    const deps = this.#deps
-    const rules = this.#rules
-    const poll = readPoll(rules, made)
-    if (poll.is === 'anew') deps.metrics.reportGaps.inc({}, reportsWithGaps(poll.read))
-    const { hubId } = made
-    const now = deps.clock.now()
-    const needs = asksFor(rules, poll, now)
-    const facts =
-      needs.samples || needs.failing
-        ? {
-            samples: needs.samples ? await deps.samples.read(hubId) : {},
-            refreshes: needs.failing ? await deps.polls.refreshes(hubId) : undefined,
-            isFleetTrouble: needs.failing && (await deps.coverage.fleetSpeaks(now)),
-          }
-        : NO_FACTS
-    return decidePoll(rules, poll, facts, now)
+  /** Decides a poll that was made. */
+  async decide(made: MadePoll): Promise<NextPoll> {
+    const { clock, metrics } = this.#deps
+    let next = nextPoll(made, this.#rules, clock.now())
+    if (next === 'asks for facts') {
+      const facts = await this.#facts(made.account.hubId)
+      next = nextPoll({ ...made, facts }, this.#rules, clock.now())
+    }
+    if (next === 'asks for facts') throw new Error('a poll asks for facts that it was given')
+    metrics.reportGaps.inc({}, next.gaps)
+    return next
+  }
+
+  async #facts(hubId: number): Promise<PollFacts> {
+    const { samples, polls, coverage, clock } = this.#deps
+    const [kept, refreshes, isFleetTrouble] = await Promise.all([
+      samples.read(hubId),
+      polls.refreshes(hubId),
+      coverage.fleetSpeaks(clock.now()),
+    ])
+    return { samples: kept, refreshes, isFleetTrouble }
   }
 
   /** Commits it with those that wait already; `done` gets its outcome. */
@@ -103,23 +107,25 @@ export class PollChunk {
   }
 
   async #commitAll(some: readonly Waiting[]): Promise<void> {
-    const answers = await this.#deps.polls.commit(some.map(({ result }) => result))
+    const answers = await this.#deps.polls.commit(some.map(({ hubId, claim, next }) => ({ ...next, hubId, claim })))
     let areAlerts = false
     for (const [n, one] of some.entries()) {
-      const entries = one.result.more?.alerts.entries.length ?? 0
+      const entries = one.next.more?.alerts.entries.length ?? 0
       areAlerts ||= answers[n] === 'committed' && entries > 0
       await this.#end(one, answers[n] ?? 'lost')
     }
     if (areAlerts) await this.#deps.queues.wake('alerts', this.#deps.clock.now())
   }
 
-  async #end({ result, outcome, lines, done }: Waiting, committed: CommittedPoll): Promise<void> {
+  async #end({ hubId, next, done }: Waiting, committed: CommittedPoll): Promise<void> {
     if (committed instanceof Error) {
       done('lost')
-      await accountFailed(this.#deps, 'poll', result.hubId, committed)
+      await accountFailed(this.#deps, 'poll', hubId, committed)
       return
     }
-    if (committed === 'committed') logPoll(this.#deps.log, lines)
-    done(committed === 'committed' ? outcome : committed === 'stale' ? 'lost' : committed)
+    if (committed === 'committed') {
+      for (const [level, fields, text] of next.lines) this.#deps.log[level](fields, text)
+    }
+    done(committed === 'committed' ? next.outcome : committed === 'stale' ? 'lost' : committed)
   }
 }

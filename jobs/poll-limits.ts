@@ -1,7 +1,8 @@
 import type { Claimed } from '../src/accounts/due-sets.ts'
-import type { Begun } from '../src/limits/poll-store.ts'
+import type { LoadedAccount, MadePoll } from '../src/limits/poll.ts'
 import { AccountCalls } from '../src/limits/polling/account-calls.ts'
-import { type Answers, fetchReports, type RawReport, wasUnauthorized } from '../src/limits/polling/fetch-reports.ts'
+import type { Answers } from '../src/limits/polling/answers.ts'
+import { fetchReports, wasUnauthorized } from '../src/limits/polling/fetch-reports.ts'
 import { type AccountPollSettings, pollSettingsOf } from '../src/limits/polling/poll-settings.ts'
 import type { Secret } from '../src/runtime/secret.ts'
 import { hasTimeForACall } from '../src/tokens/access-token.ts'
@@ -9,7 +10,6 @@ import type { TokenTimes } from '../src/tokens/plan-refresh.ts'
 import { openToken } from '../src/tokens/vault.ts'
 import type { PollWork } from './job-deps.ts'
 import { PollChunk, type PolledOutcome } from './poll-chunk.ts'
-import type { MadePoll } from './read-poll.ts'
 import { identifyOne, refreshOne } from './refresh-tokens.ts'
 import { accountFailed, workOff } from './work-off.ts'
 
@@ -78,9 +78,9 @@ async function claimOne(deps: PollWork, hubId: number) {
   const claimed = await deps.due.claimOne('poll', hubId, claimMs(deps))
   if (claimed === 'held') return 'later'
   if (claimed !== 'gone') return claimed
-  const begun = await deps.polls.read(hubId)
-  if (begun === undefined) return 'gone'
-  if (begun.access === undefined) await refreshOne(deps, hubId, begun.record?.version)
+  const account = await deps.polls.loadOne(hubId)
+  if (account === undefined) return 'gone'
+  if (account.access === undefined) await refreshOne(deps, hubId, account.record?.version)
   await identifyOne(deps, hubId)
   const again = await deps.due.claimOne('poll', hubId, claimMs(deps))
   return typeof again === 'string' ? 'later' : again
@@ -103,8 +103,7 @@ async function pollOne(polling: Polling, account: Claimed, done: (outcome: Polle
   const { hubId, claim } = account
   const made = await deps.movement.inHand('poll', hubId, () => makePoll(polling, hubId))
   if (made.is === 'made') {
-    const decided = await polls.decide(made.poll)
-    await polls.commit({ ...decided, result: { hubId, claim, ...decided.result }, done })
+    await polls.commit({ hubId, claim, next: await polls.decide(made.poll), done })
     return
   }
   // A worker that has claimed or planned it since has it.
@@ -118,60 +117,60 @@ type Made =
   | { is: 'later' | 'paused' | 'gone'; at?: number }
 
 async function makePoll({ deps, polls, signal, occasion }: Polling, hubId: number): Promise<Made> {
-  const begun = await polls.begin(hubId)
-  if (begun === undefined) return { is: 'gone' }
+  const loaded = await polls.load(hubId)
+  if (loaded === undefined) return { is: 'gone' }
   let opened: Opened | 'held' | 'failed' =
-    begun.access !== undefined && hasTimeForACall(begun.access.times, deps.clock.now())
-      ? withToken(deps, begun)
+    loaded.access !== undefined && hasTimeForACall(loaded.access.times, deps.clock.now())
+      ? withToken(deps, loaded)
       : 'failed'
-  if (opened === 'failed') opened = await refreshed(deps, begun)
-  if (typeof opened === 'string') return later(deps, begun, opened)
-  if (opened.begun.record?.metadataDue) {
+  if (opened === 'failed') opened = await refreshed(deps, loaded)
+  if (typeof opened === 'string') return later(deps, loaded, opened)
+  if (opened.account.record?.metadataDue) {
     // Numbers may be another account's else. It is due anew once that is known.
     await identifyOne(deps, hubId)
-    return later(deps, begun, 'failed')
+    return later(deps, loaded, 'failed')
   }
-  if (occasion === 'due') observeLateness(deps, begun)
-  const settings = pollSettingsOf(deps.polling, opened.begun)
-  const calls = new AccountCalls(deps, { hubId, before: opened.begun.watch.calls }, signal)
+  if (occasion === 'due') observeLateness(deps, loaded)
+  const settings = pollSettingsOf(deps.polling, opened.account)
+  const calls = new AccountCalls(deps, { hubId, before: opened.account.state.calls }, signal)
   const asked = await ask(deps, { hubId, settings, asksAll: occasion === 'wanted', ...opened }, calls)
-  if (asked.answers === undefined) return later(deps, begun, 'held')
+  if (asked.answers === undefined) return later(deps, loaded, 'held')
   // The provider asked another worker for a pause meanwhile: nothing was asked, so this was no poll.
   if (calls.made.length === 0) return { is: 'paused', at: calls.pausedUntil ?? deps.clock.now() + 2_000 }
-  const at = Math.max(asked.answers.at, asked.begun.watch.polledAt + 1)
-  const poll = { hubId, begun: asked.begun, settings, answers: asked.answers, at }
-  return { is: 'made', poll: { ...poll, readAt: Math.min(at, deps.clock.now()) } }
+  const at = Math.max(asked.answers.at, asked.account.state.polledAt + 1)
+  const { account, answers } = asked
+  return { is: 'made', poll: { account, settings, answers, at, readAt: Math.min(at, deps.clock.now()) } }
 }
 
 /** An account that can be polled: its access token is opened once. */
 interface Opened {
-  begun: Begun
+  account: LoadedAccount
   times: TokenTimes
   accessToken: Secret
 }
 
 /** A token that no key opens is as none at all: a refresh brings another one, or the reason why not. */
-function withToken(deps: PollWork, begun: Begun): Opened | 'failed' {
-  const { access, hubId } = begun
+function withToken(deps: PollWork, account: LoadedAccount): Opened | 'failed' {
+  const { access, hubId } = account
   if (access === undefined) return 'failed'
   const opened = openToken(deps.vault, access.sealed, hubId, 'access')
-  return opened.ok ? { begun, times: access.times, accessToken: opened.value } : 'failed'
+  return opened.ok ? { account, times: access.times, accessToken: opened.value } : 'failed'
 }
 
 /** A first poll has had no turn yet. */
-function observeLateness({ metrics, clock }: PollWork, { watch }: Begun): void {
-  if (watch.turn !== undefined) metrics.pollLateness.observe(Math.max(0, clock.now() - watch.turn.regularAt) / 1_000)
+function observeLateness({ metrics, clock }: PollWork, { state }: LoadedAccount): void {
+  if (state.turn !== undefined) metrics.pollLateness.observe(Math.max(0, clock.now() - state.turn.regularAt) / 1_000)
 }
 
 /** Tokens are kept fresh by their own job; this is for the rare one that is refused, or about to expire, all the same. */
-async function refreshed(deps: PollWork, begun: Begun): Promise<Opened | 'held' | 'failed'> {
-  const { hubId } = begun
+async function refreshed(deps: PollWork, account: LoadedAccount): Promise<Opened | 'held' | 'failed'> {
+  const { hubId } = account
   const known = await deps.polls.record(hubId)
   if (known?.state !== 'active') return 'failed'
-  const version = begun.access?.version ?? known.version
+  const version = account.access?.version ?? known.version
   const outcome = await refreshOne(deps, hubId, version)
   if (outcome.is === 'held') return 'held'
-  const again = await deps.polls.read(hubId)
+  const again = await deps.polls.loadOne(hubId)
   // Newer tokens count, from any worker.
   return again?.access === undefined || again.access.version === version ? 'failed' : withToken(deps, again)
 }
@@ -189,22 +188,22 @@ async function ask(
   deps: PollWork,
   asked: Opened & { hubId: number; settings: AccountPollSettings; asksAll: boolean },
   calls: AccountCalls,
-): Promise<{ begun: Begun; answers: Answers<RawReport> | undefined }> {
-  const { begun, times } = asked
+): Promise<{ account: LoadedAccount; answers: Answers | undefined }> {
+  const { account, times } = asked
   const answers = await fetchReports(deps, asked, calls)
   const isWorthARefresh =
     answers !== undefined && wasUnauthorized(answers) && isOldEnoughToDoubt(times, deps.clock.now())
-  const newer = isWorthARefresh ? await refreshed(deps, begun) : 'failed'
-  if (newer === 'failed') return { begun, answers }
-  if (newer === 'held') return { begun, answers: undefined }
-  return { begun: newer.begun, answers: await fetchReports(deps, { ...asked, ...newer }, calls) }
+  const newer = isWorthARefresh ? await refreshed(deps, account) : 'failed'
+  if (newer === 'failed') return { account, answers }
+  if (newer === 'held') return { account, answers: undefined }
+  return { account: newer.account, answers: await fetchReports(deps, { ...asked, ...newer }, calls) }
 }
 
 /**
  * The account keeps its turn: soon if another worker is refreshing or we are stopping; not so soon if a refresh failed,
  * because refreshing again is for the refresh job to decide.
  */
-function later({ polling, clock }: PollWork, begun: Begun, why: 'held' | 'failed'): Made {
-  const { everyMs } = pollSettingsOf(polling, begun)
+function later({ polling, clock }: PollWork, account: LoadedAccount, why: 'held' | 'failed'): Made {
+  const { everyMs } = pollSettingsOf(polling, account)
   return { is: 'later', at: clock.now() + (why === 'held' ? 2_000 : Math.min(everyMs, 15_000)) }
 }

@@ -32,7 +32,7 @@ const TYPES: Readonly<Record<KeyName, 'hash' | 'string' | 'list'>> = {
   history: 'list',
   transitions: 'list',
   access: 'string',
-  watch: 'string',
+  poll: 'string',
   samples: 'string',
   forecast: 'string',
   paused: 'string',
@@ -63,9 +63,9 @@ async function unreadableKeys(store: Store, keys: Keys, hubId: number): Promise<
   const types = await Promise.all(names.map((name) => store.type(own[name])))
   const found = new Set(names.filter((name, n) => types[n] !== 'none' && types[n] !== TYPES[name]))
   if (!found.has('account') && !isReadableRecord(await store.hgetall(own.account))) found.add('account')
-  // The history is read from the numbers that the watch has: without these it means nothing.
+  // The history is read from the last numbers: without these it means nothing.
   const isRead = await new History(store, keys).changes(hubId).then(() => true, whereUnreadable)
-  if (!isRead) found.add('watch').add('history')
+  if (!isRead) found.add('poll').add('history')
   return names.filter((name) => found.has(name))
 }
 

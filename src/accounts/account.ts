@@ -1,4 +1,5 @@
-import { NEW_WATCH, type PollBlocked, type PollFailure, type Watch } from '../limits/watch/watch.ts'
+import type { PollBlocked, PollFailure, PollState } from '../limits/poll-state.ts'
+import { NEW_POLL_STATE } from '../limits/poll-state-text.ts'
 import type { StoredBucketUse } from '../provider/bucket-use.ts'
 import { gapLines } from '../provider/read.ts'
 import type { AccountState } from '../redis/keys.ts'
@@ -40,7 +41,7 @@ export interface Account {
   tokenServedTo: string | null
   polledAt: number | null
   /** Why it is polled next when it is, and when its regular turn is. */
-  turn: NonNullable<Watch['turn']> | null
+  turn: NonNullable<PollState['turn']> | null
   /** Polls that failed in a row, wholly or in part, the last one `at`. */
   pollFailure: PollFailure | null
   /**
@@ -87,8 +88,8 @@ export interface Uninstall {
 type Hash = Readonly<Record<string, string>>
 
 /** `kept`: undefined for an account that was never polled. */
-export function readAccount(hubId: number, hash: Hash, kept: Watch | 'unreadable' | undefined): Account {
-  const watch = kept === undefined || kept === 'unreadable' ? NEW_WATCH : kept
+export function readAccount(hubId: number, hash: Hash, kept: PollState | 'unreadable' | undefined): Account {
+  const polls = kept === undefined || kept === 'unreadable' ? NEW_POLL_STATE : kept
   return {
     unreadable: kept === 'unreadable' ? ['readings'] : [],
     hubId,
@@ -111,14 +112,14 @@ export function readAccount(hubId: number, hash: Hash, kept: Watch | 'unreadable
     parkedUntil: time(hash.parkedUntil),
     tokenServedAt: time(hash.tokenServedAt),
     tokenServedTo: hash.tokenServedTo ?? null,
-    polledAt: watch.polledAt === 0 ? null : watch.polledAt,
-    turn: watch.turn ?? null,
-    pollFailure: watch.failing ?? null,
-    pollBlocked: watch.blocked ?? null,
-    objectTypesLeftOut: watch.typesLeftOut,
-    notAvailable: Object.keys(watch.notAvailable),
-    bucket: watch.bucket ?? null,
-    gaps: gapLines(watch.gaps),
+    polledAt: polls.polledAt === 0 ? null : polls.polledAt,
+    turn: polls.turn ?? null,
+    pollFailure: polls.failing ?? null,
+    pollBlocked: polls.blocked ?? null,
+    objectTypesLeftOut: polls.typesLeftOut,
+    notAvailable: Object.keys(polls.notAvailable),
+    bucket: polls.bucket ?? null,
+    gaps: gapLines(polls.gaps),
     uninstall: hash.uninstallReason === undefined ? null : readUninstall(hash),
   }
 }

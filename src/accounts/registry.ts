@@ -1,4 +1,4 @@
-import { readWatch } from '../limits/watch/read-watch.ts'
+import { loadPollState } from '../limits/poll-state-text.ts'
 import type { Store } from '../redis/connect.ts'
 import { ACCOUNT_STATES, type AccountState, hubIdsIn, type Keys } from '../redis/keys.ts'
 import { resultsOf } from '../redis/results-of.ts'
@@ -15,14 +15,13 @@ export class Registry {
   }
 
   async get(hubId: number): Promise<Account | undefined> {
-    const [hash, kept] = await Promise.all([
+    const [hash, polls] = await Promise.all([
       this.#store.hgetall(this.#keys.account(hubId).account),
-      readWatch(this.#store, this.#keys, hubId),
+      loadPollState(this.#store, this.#keys, hubId),
     ])
-    const watch = kept === 'unreadable' ? kept : kept?.watch
     const known = ACCOUNT_STATES.find((state) => state === hash.state)
     const state = known ?? (await this.listedIn(hubId))
-    return state === undefined ? undefined : readAccount(hubId, { ...hash, state }, watch)
+    return state === undefined ? undefined : readAccount(hubId, { ...hash, state }, polls)
   }
 
   /** The state in whose list the account is: its own record may be unreadable. */

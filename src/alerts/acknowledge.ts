@@ -1,5 +1,5 @@
 import type { Registry } from '../accounts/registry.ts'
-import { readReadings } from '../limits/history/stored-readings.ts'
+import { loadReadings } from '../limits/load-readings.ts'
 import { type Series, seriesOf } from '../limits/series.ts'
 import { type AlertWrites, stepJson, untilWritten } from '../redis/steps.ts'
 import { defined } from '../runtime/defined.ts'
@@ -81,7 +81,7 @@ export async function withdrawAcknowledgement(
 }
 
 async function lastReading({ store, keys }: StoreDeps, hubId: number, field: string): Promise<Series | undefined> {
-  const kept = await readReadings(store, keys, hubId)
+  const kept = await loadReadings(store, keys, hubId)
   return kept === undefined || kept === 'unreadable' ? undefined : seriesOf(kept).find(({ id }) => id === field)
 }
 

@@ -1,6 +1,6 @@
 import { outlookOf } from '../limits/forecast/outlook.ts'
 import type { AccountForecasts } from '../limits/forecast/stored-forecasts.ts'
-import { readForecasts, readReadings } from '../limits/history/stored-readings.ts'
+import { loadForecasts, loadReadings } from '../limits/load-readings.ts'
 import { type Readings, readAt } from '../limits/readings.ts'
 import { parseSeriesId, type Series, seriesById } from '../limits/series.ts'
 import type { Store } from '../redis/connect.ts'
@@ -41,8 +41,8 @@ export function readAlertedAccounts(store: Store, keys: Keys, hubIds: readonly n
       const [hubDomain, states, readings, forecasts] = await Promise.all([
         store.hget(keys.account(hubId).account, 'hubDomain'),
         storedStates(store, keys, hubId),
-        readReadings(store, keys, hubId),
-        readForecasts(store, keys, hubId),
+        loadReadings(store, keys, hubId),
+        loadForecasts(store, keys, hubId),
       ])
       const isReadable = readings !== 'unreadable'
       return { hubId, hubDomain: hubDomain ?? '', states, readings: isReadable ? readings : undefined, forecasts }

@@ -1,4 +1,4 @@
-import { readReadings } from '../limits/history/stored-readings.ts'
+import { loadReadings } from '../limits/load-readings.ts'
 import type { SeriesName } from '../limits/reports/report.ts'
 import { parseSeriesId, seriesById } from '../limits/series.ts'
 import type { Store } from '../redis/connect.ts'
@@ -47,7 +47,7 @@ export async function readOpenAlerts(
   isWanted: (open: OpenState) => boolean = () => true,
 ): Promise<OpenAlert[]> {
   const read = async (hubId: number) => {
-    const [states, kept] = await Promise.all([openStatesOf(store, keys, hubId), readReadings(store, keys, hubId)])
+    const [states, kept] = await Promise.all([openStatesOf(store, keys, hubId), loadReadings(store, keys, hubId)])
     const numbers = seriesById(kept === 'unreadable' ? undefined : kept)
     return states.filter(isWanted).map((state) => ({ ranked: rankedState(state), open: openAlert(state, numbers) }))
   }

@@ -1,6 +1,6 @@
 import { singular } from '../limits/object-type-name.ts'
+import type { PollFailure } from '../limits/poll-state.ts'
 import { reportNamed } from '../limits/reports/all-reports.ts'
-import type { PollFailure } from '../limits/watch/watch.ts'
 import { cleanText } from '../text/clean-text.ts'
 import { capitalized } from '../text/format-number.ts'
 import { formatClock } from '../text/format-time.ts'

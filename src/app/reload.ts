@@ -132,8 +132,8 @@ async function replanPoll({ polls, polling, clock }: ReplanWork, hubId: number):
   // A moment that is no whole number is a claim: another job polls the account now.
   if (next !== undefined && !Number.isInteger(next.at)) return false
   // One that is parked waits for as long as the provider asked.
-  if (next === undefined || next.state === 'parked') return false
+  if (next === undefined || next.accountState === 'parked') return false
   const { everyMs } = pollSettingsOf(polling, { hubId, hubDomain: next.hubDomain })
-  const plan = planSooner(hubId, everyMs, { at: next.at, turn: next.watch.turn }, clock.now())
+  const plan = planSooner(hubId, everyMs, { at: next.at, turn: next.state.turn }, clock.now())
   return plan !== undefined && (await polls.move(next, plan)) === 'committed'
 }

@@ -1,7 +1,7 @@
 import type { Store } from '../redis/connect.ts'
 import { hubIdsIn, type Keys } from '../redis/keys.ts'
 import { NO_ACCOUNT } from '../redis/steps.ts'
-import { readWatch } from './watch/read-watch.ts'
+import { loadPollState } from './poll-state-text.ts'
 
 /** How far the readings of the fleet can be relied on. */
 export interface Coverage {
@@ -128,8 +128,8 @@ export class CoverageStore {
   async newestReason(): Promise<string | undefined> {
     const [last] = hubIdsIn(await this.#store.zrange(this.#keys.pollFailing, '-1', '-1'))
     if (last === undefined) return undefined
-    const kept = await readWatch(this.#store, this.#keys, last)
-    return kept === 'unreadable' ? undefined : kept?.watch.failing?.reason
+    const kept = await loadPollState(this.#store, this.#keys, last)
+    return kept === 'unreadable' ? undefined : kept?.failing?.reason
   }
 
   /** True where the fleet's alert covers an account that fails: it is open, or would be next. */

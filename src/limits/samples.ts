@@ -2,10 +2,10 @@ import type { ObjectId } from '../provider/read.ts'
 import type { Store } from '../redis/connect.ts'
 import type { Keys } from '../redis/keys.ts'
 import { readKey, UnreadableBytes } from './history/packed-bytes.ts'
+import { loadPollState } from './poll-state-text.ts'
 import { type Fetched, isFailure, keyOf, type Readings } from './readings.ts'
 import { metricKind } from './reports/all-reports.ts'
 import type { Series } from './series.ts'
-import { readWatch } from './watch/read-watch.ts'
 
 /**
  * How much is kept and shown of the records behind an association limit. `full`: id, usage and label, which is a
@@ -129,10 +129,10 @@ export class SampleStore {
     const { samples } = this.#keys.account(hubId)
     const [stored, kept] = await Promise.all([
       this.#store.getBuffer(samples),
-      readWatch(this.#store, this.#keys, hubId),
+      loadPollState(this.#store, this.#keys, hubId),
     ])
     if (stored === null) return {}
-    const readAt = kept === 'unreadable' ? undefined : kept?.watch.records?.readAt
+    const readAt = kept === 'unreadable' || kept?.records === undefined ? undefined : kept.polledAt - kept.records.age
     const hint = 'Delete it: the next poll reads the records again.'
     // Samples of an account that is not polled any more may be older than the setting.
     return allowedSamples(

@@ -205,8 +205,8 @@ function accountKeys(tag: string, hubId: number) {
     tokens: `${tag}:tokens:${hubId}`,
     /** string: `version obtainedAt expiresAt domain`, a line's end, the encrypted access token */
     access: `${tag}:access:${hubId}`,
-    /** string: what polls know of it, with the numbers of the last reports, see `packed-watch.ts` */
-    watch: `${tag}:watch:${hubId}`,
+    /** string: what polls know of it, with the numbers of the last reports, see `poll-state-text.ts` */
+    poll: `${tag}:poll:${hubId}`,
     /** string, expires: the records behind them (JSON) */
     samples: `${tag}:samples:${hubId}`,
     /** list: what the polls changed or which gap they ended, oldest first, see `stored-changes.ts` */

@@ -8,7 +8,7 @@ import { type OpenAlert, readOpenAlerts } from '../alerts/open-alerts.ts'
 import { type Outlook, outlookOf, tenths } from '../limits/forecast/outlook.ts'
 import type { AccountForecasts } from '../limits/forecast/stored-forecasts.ts'
 import { unlessUnreadable } from '../limits/history/packed-bytes.ts'
-import { readForecasts, readReadings } from '../limits/history/stored-readings.ts'
+import { loadForecasts, loadReadings } from '../limits/load-readings.ts'
 import { reportedPercents } from '../limits/percentage.ts'
 import { type Readings, readAt } from '../limits/readings.ts'
 import { reportOf } from '../limits/reports/all-reports.ts'
@@ -63,8 +63,8 @@ export async function readAccountView(
   const [planned, scopes, found, forecasts, samples, open, silences, freshAt] = await Promise.all([
     withPlan(deps.due, account),
     deps.registry.grantedScopes(hubId),
-    readReadings(store, keys, hubId),
-    readForecasts(store, keys, hubId),
+    loadReadings(store, keys, hubId),
+    loadForecasts(store, keys, hubId),
     unlessUnreadable(() => deps.samples.read(hubId)),
     readOpenAlerts(store, keys, [hubId]),
     deps.silences.active(now),

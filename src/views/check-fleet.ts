@@ -3,7 +3,7 @@ import { judgeReading } from '../alerts/evaluation/evaluate.ts'
 import { levelOf, type Rule, ruleFor } from '../alerts/evaluation/rules.ts'
 import { openStatesOf } from '../alerts/open-alerts.ts'
 import type { Silence } from '../alerts/silence.ts'
-import { readForecasts, readReadings } from '../limits/history/stored-readings.ts'
+import { loadForecasts, loadReadings } from '../limits/load-readings.ts'
 import { chunksOf } from '../runtime/chunks-of.ts'
 import { type CurrentSeries, currentSeries, withBucketSeries } from './account-view.ts'
 import { type AccountFinding, isLeaving, type PlannedAccount } from './judge-account.ts'
@@ -63,8 +63,8 @@ async function checkOne(
   const { store, keys } = deps
   const [found, kept, forecasts, open] = await Promise.all([
     deps.registry.get(hubId),
-    readReadings(store, keys, hubId),
-    readForecasts(store, keys, hubId),
+    loadReadings(store, keys, hubId),
+    loadForecasts(store, keys, hubId),
     openStatesOf(store, keys, hubId),
   ])
   if (found === undefined || isLeaving(found)) {

@@ -1,6 +1,6 @@
 import type { AlertLevel } from '../alerts/alert.ts'
 import { outlookOf } from '../limits/forecast/outlook.ts'
-import { readForecasts, readReadings } from '../limits/history/stored-readings.ts'
+import { loadForecasts, loadReadings } from '../limits/load-readings.ts'
 import { closestLimit, type NearestLimit } from '../limits/nearest-limit.ts'
 import { type Series, seriesOf } from '../limits/series.ts'
 import { hubIdsIn } from '../redis/keys.ts'
@@ -25,7 +25,7 @@ export async function readClosestLimit(
   levels: ReadonlyMap<string, AlertLevel>,
   now: number,
 ): Promise<NearestLimit | 'unread' | 'unreadable' | 'none'> {
-  const [kept, forecasts] = await Promise.all([readReadings(store, keys, hubId), readForecasts(store, keys, hubId)])
+  const [kept, forecasts] = await Promise.all([loadReadings(store, keys, hubId), loadForecasts(store, keys, hubId)])
   if (kept === undefined) return 'unread'
   if (kept === 'unreadable') return kept
   const rank = ({ id }: Series) => Number(levels.get(id) !== 'critical')

@@ -4,7 +4,7 @@ import { outlookOf, tenths } from '../limits/forecast/outlook.ts'
 import { UPCOMING_DAYS } from '../limits/forecast/predictions.ts'
 import { freshForecasts } from '../limits/forecast/stored-forecasts.ts'
 import { RECORD_DAYS, readTrackRecord, type TrackRecord } from '../limits/forecast/track-record.ts'
-import { readForecasts, readReadings } from '../limits/history/stored-readings.ts'
+import { loadForecasts, loadReadings } from '../limits/load-readings.ts'
 import { daysOf, FULL_RANGE, placesOf } from '../limits/nearest-limit.ts'
 import { readAt } from '../limits/readings.ts'
 import { type Series, seriesOf } from '../limits/series.ts'
@@ -56,7 +56,7 @@ const EXAMPLES = 50
 async function areForecast({ store, keys }: Sources, now: number): Promise<boolean> {
   const examples = await store.zrange(keys.state.active, 0, String(EXAMPLES - 1))
   const made = await readEach(examples, async (hubId) => {
-    const kept = await readForecasts(store, keys, Number(hubId))
+    const kept = await loadForecasts(store, keys, Number(hubId))
     const { rising = {}, tooFew = {} } = freshForecasts(kept, now) ?? { tooFew: { none: 0 } }
     return Object.keys(rising).length > 0 || Object.keys(tooFew).length === 0
   })
@@ -96,7 +96,7 @@ async function readEach<P, R>(places: readonly P[], read: (place: P) => Promise<
 
 /** Undefined where nothing is foretold of it any more, or it can't be read. */
 async function readNext(deps: Sources, hubId: number, now: number): Promise<UpcomingLimitShape | undefined> {
-  const [account, forecasts] = await Promise.all([readOne(deps, hubId), readForecasts(deps.store, deps.keys, hubId)])
+  const [account, forecasts] = await Promise.all([readOne(deps, hubId), loadForecasts(deps.store, deps.keys, hubId)])
   const coming = seriesOf(account.readings).flatMap((series) => {
     const { forecast } = outlookOf(series, forecasts, now)
     return forecast !== null && forecast.days > 0 && forecast.days <= UPCOMING_DAYS ? [{ series, ...forecast }] : []
@@ -125,7 +125,7 @@ async function readFull(deps: Sources, hubId: number): Promise<FullAccountShape 
 /** No readings where they can't be read: the account is not among others then. */
 async function readOne({ store, keys }: Sources, hubId: number) {
   const [kept, hubDomain] = await Promise.all([
-    readReadings(store, keys, hubId),
+    loadReadings(store, keys, hubId),
     store.hget(keys.account(hubId).account, 'hubDomain'),
   ])
   return { readings: typeof kept === 'object' ? kept : {}, hubDomain: hubDomain ?? '' }

@@ -11,7 +11,7 @@ import { latestOf } from '../../src/tokens/given-tokens.ts'
 import { resealLines } from '../../src/tokens/sealed-tokens.ts'
 import { createVault } from '../../src/tokens/vault.ts'
 import { dump, seedAccount, vaultKey } from '../support/accounts.ts'
-import { changeWatch } from '../support/changed-watch.ts'
+import { changePolls } from '../support/changed-polls.ts'
 import { CodeDoor } from '../support/endpoint.ts'
 import { type FakeAnswers, failure, tokens } from '../support/fake-provider.ts'
 import { uninstallNow } from '../support/uninstall-now.ts'
@@ -243,7 +243,7 @@ describe('connecting again', () => {
     const { store, keys, own, clock, connectLater, ...one } = await again()
     await store.rpush(own.history, 'x')
     await store.hset(own.account, { failures: 3, failureAt: 1, retryAt: 9e12 })
-    await changeWatch(store, keys, HUB, { polledAt: 1, failing: { count: 2, reason: 'x', at: 1, since: 1 } })
+    await changePolls(store, keys, HUB, { polledAt: 1, failing: { count: 2, reason: 'x', at: 1, since: 1 } })
     expect(await connectLater()).toMatchObject({ is: 'reconnected', hubDomain: 'new.example.com' })
     expect(await one.read()).toMatchObject({
       state: 'active',

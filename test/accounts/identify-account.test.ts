@@ -29,7 +29,7 @@ async function unread(ask: ProviderClient['metadata'], hubIds = [HUB]) {
     deps: services,
     due: services.due,
     registry: services.registry,
-    isDue: async (hubId = HUB) => (await services.polls.read(hubId))?.record?.metadataDue,
+    isDue: async (hubId = HUB) => (await services.polls.loadOne(hubId))?.record?.metadataDue,
     read: async (hubId = HUB) => identifyAccount(services, hubId),
   }
 }
@@ -149,7 +149,7 @@ test('an account without a domain is asked for it after its next refresh, and po
   const polledNext = await due.when('poll', HUB)
   await refreshTokens(w.services, { hubIds: [HUB] }, new AbortController().signal)
   expect((await registry.get(HUB))?.hubDomain).toBe('acme.example.com')
-  expect((await w.services.polls.read(HUB))?.hubDomain).toBe('acme.example.com')
+  expect((await w.services.polls.loadOne(HUB))?.hubDomain).toBe('acme.example.com')
   expect(await due.when('poll', HUB)).toBe(polledNext)
   w.clock.move(LIFE * 0.85)
   await refreshTokens(w.services, { hubIds: [HUB] }, new AbortController().signal)

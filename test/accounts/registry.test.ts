@@ -1,8 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { readAccount } from '../../src/accounts/account.ts'
+import type { PollState } from '../../src/limits/poll-state.ts'
+import { NEW_POLL_STATE } from '../../src/limits/poll-state-text.ts'
 import type { PollTurn } from '../../src/limits/polling/poll-turn.ts'
-import { NEW_WATCH, type Watch } from '../../src/limits/watch/watch.ts'
 import { ACCOUNT_STATES, type AccountState } from '../../src/redis/keys.ts'
 import { worldOfFile } from '../support/world.ts'
 
@@ -115,8 +116,8 @@ test('a record with everything in it reads back as an account', () => {
     purgeAt: '12',
   }
   const turn: PollTurn = { regularAt: 7, because: { is: 'still' } }
-  const watch: Watch = {
-    ...NEW_WATCH,
+  const polls: PollState = {
+    ...NEW_POLL_STATE,
     polledAt: 8,
     turn,
     typesLeftOut: 13,
@@ -126,7 +127,7 @@ test('a record with everything in it reads back as an account', () => {
     bucket: { lastSeen: { used: 12, of: 110, intervalMs: 10_000, at: 8 }, refused: 3 },
     gaps: { '0-1/0-2': ['limit is missing'] },
   }
-  expect(readAccount(1, hash, watch)).toEqual({
+  expect(readAccount(1, hash, polls)).toEqual({
     hubId: 1,
     hubDomain: 'a.example.com',
     state: 'failing',

@@ -7,7 +7,7 @@ import { retryAfterMs } from '../../src/runtime/retry-after.ts'
 import { Secret } from '../../src/runtime/secret.ts'
 import { createVault } from '../../src/tokens/vault.ts'
 import { dump, endLease, seedAccount, takeLease, vault } from '../support/accounts.ts'
-import { changeWatch } from '../support/changed-watch.ts'
+import { changePolls } from '../support/changed-polls.ts'
 import { failure, slowAnswer, tokens } from '../support/fake-provider.ts'
 import { HandClock } from '../support/hand-clock.ts'
 import { uninstallNow } from '../support/uninstall-now.ts'
@@ -30,7 +30,7 @@ async function installed(
   const account = await w.account()
   const { store, keys, clock, services } = w
   await store.hset(keys.own(HUB), { user: 'ada@acme.example.com' })
-  await changeWatch(store, keys, HUB, { polledAt: clock.now() }, Buffer.from('x'))
+  await changePolls(store, keys, HUB, { polledAt: clock.now() })
   await store.set(keys.account(HUB).samples, 'x')
   await store.rpush(keys.account(HUB).history, 'x')
   return {
@@ -156,9 +156,9 @@ describe('an uninstall', () => {
         purgeAt: one.clock.now() + KEEP_MS,
       },
     })
-    const { tokens: tokenKey, watch, history } = one.keys.account(HUB)
+    const { tokens: tokenKey, poll, history } = one.keys.account(HUB)
     expect(await one.store.exists(tokenKey)).toBe(0)
-    expect(await one.store.exists(watch, history)).toBe(2)
+    expect(await one.store.exists(poll, history)).toBe(2)
     expect(await one.when()).toEqual([null, null, one.clock.now() + KEEP_MS])
   })
 

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { encodeState, type SeriesState } from '../../src/alerts/alert-state.ts'
 import { openAlertMessages, readAlertedAccounts } from '../../src/alerts/open-alert-message.ts'
-import { packPoll } from '../../src/limits/findings.ts'
+import { StoredReadings } from '../../src/limits/stored-readings.ts'
 import { associations, properties, readings } from '../limits/reports.ts'
-import { changeWatch } from '../support/changed-watch.ts'
+import { changePolls } from '../support/changed-polls.ts'
 import { redisOfFile } from '../support/of-file.ts'
 
 const redis = redisOfFile()
@@ -30,22 +30,22 @@ function state(more: Partial<SeriesState>): string {
   return encodeState({ ...base, level: 'warning', ...more })
 }
 
-async function alertsOf(hubId: number, states: Record<string, string>, packed?: Buffer, forecast?: string) {
+async function alertsOf(hubId: number, states: Record<string, string>, read?: StoredReadings, forecast?: string) {
   const keys = redis.freshKeys()
   const own = keys.account(hubId)
   await redis.store.hset(own.account, 'hubDomain', 'acme.example.com')
   await redis.store.hset(own.alerts, states)
-  if (packed !== undefined) await changeWatch(redis.store, keys, hubId, { polledAt: NOW }, packed)
+  if (read !== undefined) await changePolls(redis.store, keys, hubId, { polledAt: NOW, readings: read })
   if (forecast !== undefined) await redis.store.set(own.forecast, forecast)
   const [account] = await readAlertedAccounts(redis.store, keys, [hubId])
   if (account === undefined) throw new Error('not read')
   return openAlertMessages(settings, account, NOW)
 }
 
-const polled = packPoll(
+const polled = StoredReadings.of(
   readings(NOW - 300_000, properties(960, 1_000), { '0-1/0-2': associations(500, [], 3) }),
-  undefined,
-).readings
+  NOW,
+)
 
 describe('what is open is told again', () => {
   test('with its numbers as they are now, the conditions it rests on and the id of its last transition', async () => {
@@ -82,8 +82,8 @@ describe('what is open is told again', () => {
 
   test('without numbers where there are none to be read any more', async () => {
     const series = { 'at/0-1/0-9': state({ rule: 'others' }) }
-    for (const packed of [undefined, polled, Buffer.from('garbage')]) {
-      const [alert] = await alertsOf(1, series, packed)
+    for (const read of [undefined, polled]) {
+      const [alert] = await alertsOf(1, series, read)
       expect(alert).toMatchObject({
         series: { metric: 'associations.atLimit', from: '0-1', to: '0-9' },
         rule: 'others',

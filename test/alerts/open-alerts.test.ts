@@ -2,9 +2,9 @@ import { expect, test } from 'vitest'
 import { encodeState } from '../../src/alerts/alert-state.ts'
 import { alertTitle } from '../../src/alerts/alert-title.ts'
 import { readOpenAlerts } from '../../src/alerts/open-alerts.ts'
-import { packPoll } from '../../src/limits/findings.ts'
+import { StoredReadings } from '../../src/limits/stored-readings.ts'
 import { associations, properties, readings } from '../limits/reports.ts'
-import { changeWatch } from '../support/changed-watch.ts'
+import { changePolls } from '../support/changed-polls.ts'
 import { redisOfFile } from '../support/of-file.ts'
 
 const redis = redisOfFile()
@@ -19,7 +19,7 @@ test('the open alerts of accounts are listed with their last numbers, the worst 
     near: encodeState({ ...state, level: 'ok', pending: { warning: 1, critical: 0, sinceFirstReading: false } }),
   })
   const now = readings(1, properties(8_455, 10_000), { '0-1/0-2': associations(500, [], 3) })
-  await changeWatch(redis.store, keys, 1, { polledAt: 1 }, packPoll(now, undefined).readings)
+  await changePolls(redis.store, keys, 1, { polledAt: 1, readings: StoredReadings.of(now, 1) })
   await redis.store.hset(keys.account(2).alerts, 'token', encodeState({ ...state, level: 'critical', since: 1 }))
 
   const found = await readOpenAlerts(redis.store, keys, [1, 2, 3])

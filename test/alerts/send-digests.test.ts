@@ -5,10 +5,10 @@ import type { DigestSchedule } from '../../src/alerts/digest.ts'
 import { encodeEntry } from '../../src/alerts/outbox.ts'
 import type { Route } from '../../src/alerts/route.ts'
 import { sweepDigests } from '../../src/alerts/send-digests.ts'
-import { packPoll } from '../../src/limits/findings.ts'
+import { StoredReadings } from '../../src/limits/stored-readings.ts'
 import type { Store } from '../../src/redis/connect.ts'
 import { properties, readings } from '../limits/reports.ts'
-import { changeWatch } from '../support/changed-watch.ts'
+import { changePolls } from '../support/changed-polls.ts'
 import { HandClock } from '../support/hand-clock.ts'
 import { worldOfFile } from '../support/world.ts'
 import { dyingAt } from './a-relay.ts'
@@ -58,7 +58,10 @@ async function daemons(schedules: Record<string, DigestSchedule> = { ops: daily 
     return seen
   }
   const reads = (hubId: number, usage: number) =>
-    changeWatch(store, keys, hubId, {}, packPoll(readings(clock.now(), properties(usage)), undefined).readings)
+    changePolls(store, keys, hubId, {
+      polledAt: clock.now(),
+      readings: StoredReadings.of(readings(clock.now(), properties(usage)), clock.now()),
+    })
   const opens = async (hubId: number, level: 'warning' | 'critical', usage: number) => {
     const state = openedState(level, 'r', clock.now())
     await store.hset(keys.own(hubId), 'hubDomain', `a${hubId}.example.com`)

@@ -3,7 +3,6 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createKeys } from '../../src/redis/keys.ts'
 import { type Clock, systemClock } from '../../src/runtime/clock.ts'
-import { changeWatch } from '../support/changed-watch.ts'
 import { plimsoll, plimsollHere } from '../support/command.ts'
 import {
   customProperties,
@@ -254,7 +253,7 @@ test("strangers' words break neither line, nor table, nor the terminal", async (
 
 test('readings that are spoilt make their account unknown, and hide no other', async () => {
   const keys = createKeys('plimsoll')
-  await changeWatch(scene.redis.connect(), keys, HOSTILE, {}, Buffer.from('spoilt'))
+  await scene.redis.connect().set(keys.account(HOSTILE).poll, 'spoilt')
   const ran = await check(String(HOSTILE), String(ACME))
   // The alert of its last reading is open still.
   expect(ran).toMatchObject({ code: 2, out: expect.stringMatching(/^unknown +3 .* damaged/m) })

@@ -6,7 +6,7 @@ import { encodeState, openedState, type SeriesState } from '../../src/alerts/ale
 import type { Store } from '../../src/redis/connect.ts'
 import { createKeys, type Keys } from '../../src/redis/keys.ts'
 import { seedAccount } from '../support/accounts.ts'
-import { changeWatch } from '../support/changed-watch.ts'
+import { changePolls } from '../support/changed-polls.ts'
 import { plimsollHere } from '../support/command.ts'
 import { HandClock } from '../support/hand-clock.ts'
 import { redisOfFile } from '../support/of-file.ts'
@@ -42,7 +42,7 @@ routes: [ { to: [ops] } ]
   for (const hubId of [FULL, DEAD, UNREAD, WELL]) {
     await seedAccount(store, keys, { hubId, hubDomain: `n${hubId}.example.com`, obtainedAt: NOW - 10 * MINUTE })
   }
-  await changeWatch(store, keys, WELL, { polledAt: NOW - 3 * MINUTE })
+  await changePolls(store, keys, WELL, { polledAt: NOW - 3 * MINUTE })
   await open(DEAD, 'token', openedState('critical', 'token', NOW - 90 * MINUTE))
   await open(UNREAD, 'poll', openedState('warning', 'poll', NOW - 30 * MINUTE))
   for (let n = 0; n < 87; n++) {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import type { Alert } from '../../src/alerts/alert.ts'
-import { readReadings } from '../../src/limits/history/stored-readings.ts'
+import { loadReadings } from '../../src/limits/load-readings.ts'
 import type { Store } from '../../src/redis/connect.ts'
 import { createKeys } from '../../src/redis/keys.ts'
 import { formatCount } from '../../src/text/format-number.ts'
@@ -121,7 +121,7 @@ async function seedFleet(store: Store): Promise<void> {
 
 async function haveReadings(store: Store): Promise<boolean> {
   const hubIds = Array.from({ length: ACCOUNTS }, (_, n) => FIRST + n)
-  const read = await Promise.all(hubIds.map((hubId) => readReadings(store, KEYS, hubId)))
+  const read = await Promise.all(hubIds.map((hubId) => loadReadings(store, KEYS, hubId)))
   return read.every((readings) => readings !== undefined)
 }
 

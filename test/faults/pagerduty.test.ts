@@ -104,7 +104,7 @@ test('one incident lives through warning, critical, acknowledged, resolved, what
     })
   let daemon = await scene.daemon(settings)
   await connectAll(daemon.url, [hubId])
-  await eventually('the first reading', async () => (await store.exists(KEYS.account(hubId).watch)) === 1)
+  await eventually('the first reading', async () => (await store.exists(KEYS.account(hubId).poll)) === 1)
 
   const killAndRestart = async () => {
     await daemon.kill()

@@ -8,10 +8,10 @@ import { brandOf, httpDeps } from '../../src/app/http.ts'
 import { AdminTokenStore, mainToken, OF_CONFIG, OF_MACHINE } from '../../src/http/access/admin-tokens.ts'
 import type { Scope } from '../../src/http/access/scopes.ts'
 import { type HttpDeps, startHttpServer } from '../../src/http/server.ts'
-import { packPoll } from '../../src/limits/findings.ts'
 import { changeBetween } from '../../src/limits/history/change.ts'
 import type { Readings } from '../../src/limits/readings.ts'
 import type { Samples } from '../../src/limits/samples.ts'
+import { StoredReadings } from '../../src/limits/stored-readings.ts'
 import type { TestedReceiver } from '../../src/operations/actions.ts'
 import type { TokenOwner } from '../../src/provider/answers.ts'
 import { failed, type ProviderFailure } from '../../src/provider/failure.ts'
@@ -173,18 +173,23 @@ export async function openLastingServer(redis: TestRedis, { actions, settings, .
     /** One poll that read these reports and found alerts in these states. */
     poll: async (hubId: number, readings: Readings, states: Record<string, SeriesState> = {}, shown?: Samples) => {
       const at = clock.now()
-      await commitPoll(steps, keys, hubId, at, ({ readings: before, alertStates }) => {
-        const packed = packPoll(readings, changeBetween(before.unpacked(), readings, at, 1_800_000))
+      await commitPoll(steps, keys, hubId, at, ({ state, alertStates }) => {
         const changes = Object.entries(states).map(([id, state]): [string, string, string] => [
           id,
           alertStates[id] ?? '',
           encodeState(state),
         ])
         return {
-          readings: packed.readings,
           freshAt: at,
-          watch: shown === undefined ? {} : { records: { readAt: at, until: Date.now() + 2_592_000_000 } },
-          more: { record: packed.record, samples: shown, alerts: { changes, entries: [] } },
+          state: {
+            readings: StoredReadings.of(readings, at),
+            records: shown && { digests: '', age: 0, until: Date.now() + 2_592_000_000 },
+          },
+          more: {
+            change: changeBetween(state.readings.all, readings, at, 1_800_000),
+            samples: shown,
+            alerts: { changes, entries: [] },
+          },
         }
       })
     },

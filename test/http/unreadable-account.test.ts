@@ -83,7 +83,7 @@ test('whatever is spoiled of one account: no page, route or list fails, and the 
     for (const { path, status, text } of asked) {
       // Without readings there is no series, without its state an alert is not open, and what can't be read of the account itself is said so.
       const isSaid =
-        (status === 404 && path.includes('/series') && name.startsWith('watch')) ||
+        (status === 404 && path.includes('/series') && name.startsWith('poll')) ||
         (status === 404 && /\/alerts\/\w+$/.test(path) && /^(alerts|account)\b/.test(name)) ||
         (status === 503 && path.includes('/snapshots') && /^(watch|history)/.test(name) && text.includes('next poll'))
       if (status !== 200 && !isSaid) troubles.push(`${name}: ${path} is ${status}: ${text.slice(0, 200)}`)

@@ -15,7 +15,7 @@ test('a poll that asks again with a new token counts all of its calls, those tha
     calledAt.push(clock.now())
     return isRefreshed ? { ok: true as const, value } : failure('unauthorized', { status: 401 })
   }
-  const { watch, ...one } = await polled({
+  const { pollState, ...one } = await polled({
     clock,
     settings: {
       limits: { associations: [PAIR] },
@@ -41,5 +41,5 @@ test('a poll that asks again with a new token counts all of its calls, those tha
   await poll()
   // Two that were refused, one with the new token, and the last one once the window is over.
   expect(calledAt.map((at) => at - began)).toEqual([0, 0, 0, WINDOW_MS])
-  expect(await watch()).toMatchObject({ calls: [[began + WINDOW_MS, 1]], failing: undefined })
+  expect(await pollState()).toMatchObject({ calls: [[began + WINDOW_MS, 1]], failing: undefined })
 })

@@ -181,7 +181,7 @@ describe('pairs of `auto`', () => {
     one.says.associations = PAGE_404
     await one.poll()
     expect(await one.read()).toMatchObject({ pollFailure: { count: 1 } })
-    const readings = (await one.services.polls.read(one.hubId))?.readings.unpacked() ?? {}
+    const readings = (await one.services.polls.loadOne(one.hubId))?.state.readings.all ?? {}
     expect(Object.keys(readings)).not.toContain('associations/0-1/0-1')
   })
 })

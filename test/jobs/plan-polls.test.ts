@@ -45,7 +45,7 @@ describe('a period that was made shorter in the config', () => {
     const beside = HUB - 64
     await one.store.zadd(one.keys.due.poll, one.clock.now() + 900_000, beside)
     await one.store.hset(one.keys.account(beside).account, { state: 'active' })
-    await one.store.set(one.keys.account(beside).watch, 'garbage')
+    await one.store.set(one.keys.account(beside).poll, 'garbage')
     await one.replan(shorter)
     expect(await one.waits()).toBeLessThan(10 * MINUTE)
   })

@@ -24,7 +24,7 @@ async function polled(does: FakeAnswers, limits: object = {}, inFlight?: InFligh
       inFlight: inFlight ?? services.inFlight,
     }),
   })
-  return { ...w, readings: async () => (await w.services.polls.read(HUB))?.readings.unpacked() }
+  return { ...w, readings: async () => (await w.services.polls.loadOne(HUB))?.state.readings.all }
 }
 
 describe('the next poll', () => {
@@ -34,7 +34,7 @@ describe('the next poll', () => {
     expect(await one.waits()).toBe(70_000)
     const { values } = readBody('customProperties', REPORT)
     expect(await one.readings()).toMatchObject({ customProperties: { values } })
-    expect(await one.watch()).toMatchObject({ failing: { count: 1 } })
+    expect(await one.pollState()).toMatchObject({ failing: { count: 1 } })
   })
 
   test('comes when the pause ends that another worker was told of; that was no poll and no failure', async () => {
@@ -43,12 +43,12 @@ describe('the next poll', () => {
     await one.poll()
     expect(one.provider.calls).toEqual([])
     expect(await one.waits()).toBe(3_600_000)
-    expect(await one.watch()).toMatchObject({ polledAt: 0, failing: undefined })
+    expect(await one.pollState()).toMatchObject({ polledAt: 0, failing: undefined })
     one.clock.move(3_600_000)
     await one.account()
     await one.store.del(one.keys.account(HUB).paused)
     await one.poll()
-    expect(await one.watch()).toMatchObject({ polledAt: one.clock.now() })
+    expect(await one.pollState()).toMatchObject({ polledAt: one.clock.now() })
   })
 
   test('comes no sooner than the app has its bucket back, and later each time that it was too full to read all', async () => {
@@ -87,11 +87,11 @@ test('where two workers are at one account only the one that claimed it last lea
   await eventually('the second, too', async () => asked === 2)
   answers[1]?.resolve()
   await second
-  const [planned, watch] = [await one.dueAt('poll'), await one.watch()]
+  const [planned, watch] = [await one.dueAt('poll'), await one.pollState()]
   expect(watch?.polledAt).toBe(one.clock.now())
   answers[0]?.resolve()
   await first
-  expect([await one.dueAt('poll'), await one.watch()]).toEqual([planned, watch])
+  expect([await one.dueAt('poll'), await one.pollState()]).toEqual([planned, watch])
 })
 
 test('an account whose alert changed while it was polled is due again at once', async () => {
@@ -103,7 +103,7 @@ test('an account whose alert changed while it was polled is due again at once', 
     associations: fails('forbidden'),
   })
   await one.poll()
-  expect(await one.watch()).toMatchObject({ polledAt: 0 })
+  expect(await one.pollState()).toMatchObject({ polledAt: 0 })
   expect(await one.waits()).toBeLessThanOrEqual(0)
 })
 
@@ -122,7 +122,7 @@ test('a pair that has something to tell for the first time is no first reading w
     firstRun: 'digest',
   })
   await one.poll()
-  expect((await one.watch())?.allPairsRead).toBe(true)
+  expect((await one.pollState())?.allPairsRead).toBe(true)
   sources = named('0-1')
   one.clock.move(await one.waits())
   await one.poll()
@@ -142,7 +142,7 @@ test('pairs whose turn it was not keep their numbers and their records', async (
   const first = await one.readings()
   const before = pairNumbers(first ?? {})
   expect(Object.keys(before)).toEqual(['0-1/0-1'])
-  expect((await one.watch())?.companionsAwayUntil).toBe(one.clock.now() + 24 * HOUR)
+  expect((await one.pollState())?.companionsAwayUntil).toBe(one.clock.now() + 24 * HOUR)
   one.clock.move(await one.waits())
   await one.poll()
   expect(pairNumbers((await one.readings()) ?? {})).toEqual({

@@ -64,17 +64,17 @@ describe('readings that cannot be read', () => {
     const ofPolls = async () => (await outboxOf(redis.store, keys, SPOILED)).filter(({ kind }) => kind === 'poll')
     const logged = () => fleet.logged.lines().filter(({ code }) => code === 'account.unreadable').length
     const before = logged()
-    await redis.store.set(own.watch, 'garbage')
+    await redis.store.set(own.poll, 'garbage')
     fleet.clock.move(EVERY_MS)
     await fleet.round()
-    const message = expect.stringContaining('history, watch')
+    const message = expect.stringContaining('history, poll')
     expect((await ofPolls()).slice(-2)).toMatchObject([
       { kind: 'poll', cause: 'unreadable', status: 'firing', level: 'warning', message },
       { kind: 'poll', cause: 'unreadable', status: 'resolved' },
     ])
-    expect(await redis.store.get(`${own.watch}:unreadable`)).toBe('garbage')
+    expect(await redis.store.get(`${own.poll}:unreadable`)).toBe('garbage')
     expect(await redis.store.llen(`${own.history}:unreadable`)).toBeGreaterThan(0)
-    expect(await redis.store.pttl(`${own.watch}:unreadable`)).toBeGreaterThan(29 * DAY_MS)
+    expect(await redis.store.pttl(`${own.poll}:unreadable`)).toBeGreaterThan(29 * DAY_MS)
     expect(await fleet.registry.get(SPOILED)).toMatchObject({ pollFailure: null, polledAt: fleet.clock.now() })
     expect(logged() - before).toBe(1)
   })

@@ -90,7 +90,7 @@ describe('tending histories', () => {
 
   test('of one account that fails stops no other', async () => {
     const one = await fleet([5, 69])
-    await one.store.set(one.keys.account(5).watch, 'not what was written')
+    await one.store.set(one.keys.account(5).poll, 'not what was written')
     await one.tend()
     expect(await one.changes(69)).toBe(1)
     expect(await one.outcomes()).toEqual({ 'forecast stored': 1, 'read failed': 1, 'thin-out replaced': 1 })

@@ -1,24 +1,23 @@
 import { describe, expect, test } from 'vitest'
-import type { PollChanges } from '../../src/limits/poll-store.ts'
+import type { PollChanges } from '../../src/limits/poll.ts'
 import { SampleStore } from '../../src/limits/samples.ts'
-import { NEW_WATCH } from '../../src/limits/watch/watch.ts'
 import { NO_ALERT_WRITES, stepJson } from '../../src/redis/steps.ts'
 import { dump, outboxOf } from '../support/accounts.ts'
 import { redisOfFile } from '../support/of-file.ts'
 import {
   alsoWrites,
   BESIDE,
-  begunOf,
   HUB,
   LATER,
+  loadedOf,
   NOW,
   NUMBERS,
   polledAccounts,
+  RESTS,
   result,
-  SEEN,
   writes,
 } from './polled-accounts.ts'
-import { associations, samples } from './reports.ts'
+import { associations, polledState, samples } from './reports.ts'
 
 const redis = redisOfFile()
 const account = () => polledAccounts(redis)
@@ -28,15 +27,15 @@ describe('what a poll found', () => {
     const { polls, keys, store, services, claim, dueAt } = await account()
     const until = await claim()
     const alerts = writes('', 'new')
-    const found = { ...result(until, { alerts }), watch: { ...NEW_WATCH, polledAt: NOW + 1_000, hasAlerts: true } }
+    const found = { ...result(until, { alerts }), state: polledState(NOW + 1_000, NUMBERS, { hasAlerts: true }) }
     expect(await polls.commit([found])).toEqual(['committed'])
-    const begun = begunOf(await polls.read(HUB))
-    expect(begun).toMatchObject({
-      watch: { polledAt: NOW + 1_000 },
+    const loaded = loadedOf(await polls.loadOne(HUB))
+    expect(loaded).toMatchObject({
+      state: { polledAt: NOW + 1_000 },
       alertStates: { overall: 'new' },
       record: undefined,
     })
-    expect(begun.readings.unpacked()).toEqual(NUMBERS)
+    expect(loaded.state.readings.all).toEqual(NUMBERS)
     expect(await dueAt()).toBe(NOW + 900_000)
     expect(await outboxOf(store, keys, HUB)).toEqual([{ id: 'a' }])
     expect(await store.smembers(keys.alerting)).toEqual([String(HUB)])
@@ -51,10 +50,10 @@ describe('what a poll found', () => {
     const { polls, poll, claim, store, own } = await account()
     await polls.commit([result(await claim())])
     const failing = { count: 1, reason: 'x', at: LATER, since: LATER }
-    expect(await poll(LATER, () => ({ watch: { failing, polledAt: NOW + 1_000 } }))).toBe('committed')
-    const begun = begunOf(await polls.read(HUB))
-    expect(begun.watch).toMatchObject({ failing, polledAt: NOW + 1_000 })
-    expect(begun.readings.unpacked()).toEqual(NUMBERS)
+    expect(await poll(LATER, () => ({ state: { failing, polledAt: NOW + 1_000 } }))).toBe('committed')
+    const loaded = loadedOf(await polls.loadOne(HUB))
+    expect(loaded.state).toMatchObject({ failing, polledAt: NOW + 1_000 })
+    expect(loaded.state.readings.all).toEqual(NUMBERS)
     expect(await store.llen(own.history)).toBe(1)
   })
 
@@ -143,27 +142,20 @@ describe('what a poll found', () => {
       (more: Partial<PollChanges>, at: number, ms: number, readAt = at) =>
       () => ({
         ...alsoWrites(more)(),
-        watch: { records: { readAt, until: at + ms } },
+        state: { records: { digests: '', age: at - readAt, until: at + ms } },
       })
     await poll(NOW, keeping({ samples: shown }, NOW, 60_000))
     expect(await kept.read(HUB)).toEqual(shown)
     expect(await left()).toBeLessThanOrEqual(60_000)
     expect(await left()).toBeGreaterThan(50_000)
-    await poll(NOW + 1)
-    expect(await left()).toBeLessThanOrEqual(60_000)
-    expect(await kept.read(HUB)).toEqual(shown)
     // As they were, and read again: they are as old as that.
-    await poll(NOW + 2, keeping({ samples: 'kept for longer' }, NOW + 2, 90_000))
-    expect(await left()).toBeLessThanOrEqual(90_000)
-    expect(await left()).toBeGreaterThan(60_000)
-    const later = { ...shown['associations/0-1/0-2'], at: NOW + 2 }
-    expect((await kept.read(HUB))['associations/0-1/0-2']).toEqual(later)
+    const again = { ...shown, 'associations/0-1/0-2': { ...shown['associations/0-1/0-2'], at: NOW + 2 } }
+    await poll(NOW + 2)
+    expect(await left()).toBeLessThanOrEqual(60_000)
+    expect(await kept.read(HUB)).toEqual(again)
     const idsOnly = new SampleStore(store, keys, { records: 'ids', keepMs: 60_000 })
     expect((await idsOnly.read(HUB))['associations/0-1/0-2']?.atLimit).toEqual([{ objectId: 100 }])
-    await poll(NOW + 3, () => ({ ...alsoWrites({ samples: {} })(), watch: { records: undefined } }))
-    expect(await store.exists(own.samples)).toBe(0)
-    // What was deleted meanwhile stays deleted.
-    await poll(NOW + 4, keeping({ samples: 'kept for longer' }, NOW + 4, 90_000))
+    await poll(NOW + 3, () => ({ ...alsoWrites({ samples: {} })(), state: { records: undefined } }))
     expect(await store.exists(own.samples)).toBe(0)
     // Some could not be read again: they are no longer kept for that.
     await poll(NOW + 50_000, keeping({ samples: shown }, NOW + 50_000, 60_000, NOW))
@@ -173,16 +165,16 @@ describe('what a poll found', () => {
   test('that is all as it was writes what polls know and no other key of the account', async () => {
     const { polls, claim, store, keys, own } = await account()
     const shown = samples(NOW, { '0-1/0-2': associations(500, [480], 1) })
-    const records = { readAt: NOW, until: NOW + 60_000 }
+    const records = { digests: '', age: 0, until: NOW + 60_000 }
     const first = result(await claim(), { samples: shown, nearness: 12.5 })
-    await polls.commit([{ ...first, watch: { ...first.watch, records, seen: SEEN }, freshAt: NOW }])
+    await polls.commit([{ ...first, state: { ...first.state, ...RESTS, records }, freshAt: NOW }])
     const before = await dump(store, keys)
     const until = await claim([HUB], LATER)
     const unchanged = { ...first, more: undefined, claim: until, freshAt: LATER }
-    expect(await polls.commit([{ ...unchanged, watch: { ...first.watch, polledAt: LATER } }])).toEqual(['committed'])
+    expect(await polls.commit([{ ...unchanged, state: { ...first.state, polledAt: LATER } }])).toEqual(['committed'])
     const after = await dump(store, keys)
     const touched = Object.keys(after).filter((key) => after[key] !== before[key])
-    expect(touched.sort()).toEqual([own.watch, keys.fresh].sort())
+    expect(touched.sort()).toEqual([own.poll, keys.fresh].sort())
     expect(Object.keys(before).sort()).toEqual(Object.keys(after).sort())
   })
 })

@@ -1,21 +1,22 @@
 import { describe, expect, test } from 'vitest'
-import { NEW_WATCH } from '../../src/limits/watch/watch.ts'
 import { NO_ALERT_WRITES, stepJson } from '../../src/redis/steps.ts'
 import { dump, outboxOf, SEEDED_VERSION } from '../support/accounts.ts'
 import { redisOfFile } from '../support/of-file.ts'
 import {
   BESIDE,
-  begunOf,
   FIRST,
   HUB,
   LATER,
+  loadedOf,
+  NOTHING_RESTS,
   NOW,
   NUMBERS,
   polledAccounts,
+  RESTS,
   result,
-  SEEN,
   writes,
 } from './polled-accounts.ts'
+import { polledState } from './reports.ts'
 
 const redis = redisOfFile()
 const accounts = (...hubIds: number[]) => polledAccounts(redis, hubIds)
@@ -58,12 +59,16 @@ describe('the claim of a poll', () => {
   test('of a poll that was put off leaves it to the next one to deal with what interrupted it', async () => {
     const { polls, store, own, claim } = await account()
     await polls.commit([result(await claim())])
-    await store.setrange(own.watch, 0, 's')
-    const kept = { ...result(await claim(), {}), more: undefined, isInterrupted: true }
+    await store.setrange(own.poll, 0, '1')
+    const kept = {
+      ...result(await claim(), {}),
+      more: undefined,
+      state: polledState(NOW, NUMBERS, { isInterrupted: true }),
+    }
     expect(await polls.commit([kept])).toEqual(['committed'])
-    expect(begunOf(await polls.read(HUB)).record).toMatchObject({ state: 'active' })
+    expect(loadedOf(await polls.loadOne(HUB)).record).toMatchObject({ state: 'active' })
     await polls.commit([{ ...result(await claim()), more: undefined }])
-    expect(begunOf(await polls.read(HUB)).record).toBeUndefined()
+    expect(loadedOf(await polls.loadOne(HUB)).record).toBeUndefined()
   })
 
   test('that was committed and is sent again, by a connection that broke, changes nothing', async () => {
@@ -112,7 +117,7 @@ describe('the claim of a poll', () => {
 describe('a poll whose alert was changed meanwhile', () => {
   test('changes nothing, and is due again at once, with the alert as it is then', async () => {
     const { polls, poll, keys, store, own, claim, dueAt, services } = await account()
-    await poll(NOW, () => ({ watch: { seen: SEEN, hasAlerts: false } }))
+    await poll(NOW, () => ({ state: { ...RESTS, hasAlerts: false } }))
     await store.hset(own.alerts, 'overall', 'somebody else')
     const before = await dump(store, keys)
     for (const was of ['', 'as it was']) {
@@ -123,12 +128,12 @@ describe('a poll whose alert was changed meanwhile', () => {
     }
     const after = await dump(store, keys)
     const touched = Object.keys(after).filter((key) => after[key] !== before[key])
-    expect(touched.sort()).toEqual([own.watch, keys.due.poll].sort())
-    const begun = begunOf(await polls.read(HUB))
+    expect(touched.sort()).toEqual([own.poll, keys.due.poll].sort())
+    const loaded = loadedOf(await polls.loadOne(HUB))
     // What it knew of alerts was wrong: it looks.
-    expect(begun.alertStates).toEqual({ overall: 'somebody else' })
-    expect(begun.watch).toMatchObject({ polledAt: NOW, seen: undefined })
-    expect(begun.record).toMatchObject({ state: 'active' })
+    expect(loaded.alertStates).toEqual({ overall: 'somebody else' })
+    expect(loaded.state).toMatchObject({ polledAt: NOW, ...NOTHING_RESTS })
+    expect(loaded.record).toMatchObject({ state: 'active' })
   })
 
   test('keeps none of the others back', async () => {
@@ -144,7 +149,7 @@ describe('what the next poll goes by', () => {
   async function seenBefore() {
     const all = await account()
     const failing = { count: 2, reason: 'x', at: NOW, since: NOW }
-    await all.poll(NOW, () => ({ watch: { seen: SEEN, failing }, readings: FIRST.readings }))
+    await all.poll(NOW, () => ({ state: { ...RESTS, failing, readings: FIRST } }))
     const refuse = () => {
       const refused = [HUB, SEEDED_VERSION, '9', JSON.stringify({}), stepJson(NO_ALERT_WRITES)]
       return all.store.refuseForeignToken(all.keys.own(HUB), ...refused)
@@ -154,24 +159,25 @@ describe('what the next poll goes by', () => {
 
   test('is what the last one left', async () => {
     const { polls, failing } = await seenBefore()
-    expect(begunOf(await polls.read(HUB)).watch).toMatchObject({ seen: SEEN, failing })
+    expect(loadedOf(await polls.loadOne(HUB)).state).toMatchObject({ ...RESTS, failing })
   })
 
   test('is less where it was not polled for a while: it left the ranking, and the poll that was under way does not bring it back', async () => {
-    const { polls, store, claim, refuse, watch, own, failing, keys } = await seenBefore()
+    const { polls, store, claim, refuse, pollState, own, failing, keys } = await seenBefore()
     const until = await claim()
     expect(await refuse()).toBe('refused')
-    expect(await watch()).toMatchObject({
+    expect(await pollState()).toMatchObject({
       isInterrupted: true,
-      watch: { seen: undefined, failing },
-      readings: FIRST.readings,
+      failing,
+      ...NOTHING_RESTS,
+      readings: { text: FIRST.text },
     })
-    const found = { ...result(until, { nearness: 12.5 }), watch: { ...NEW_WATCH, polledAt: LATER, seen: SEEN } }
+    const found = { ...result(until, { nearness: 12.5 }), state: polledState(LATER, NUMBERS, RESTS) }
     expect(await polls.commit([found])).toEqual(['gone'])
     expect(await store.zscore(keys.nearest, HUB)).toBeNull()
     await store.hset(own.account, 'state', 'active')
-    expect(begunOf(await polls.read(HUB))).toMatchObject({
-      watch: { polledAt: NOW, seen: undefined },
+    expect(loadedOf(await polls.loadOne(HUB))).toMatchObject({
+      state: { polledAt: NOW, ...NOTHING_RESTS },
       record: { state: 'active' },
     })
   })
@@ -181,39 +187,39 @@ describe('what the next poll goes by', () => {
       const { polls, store, keys, account: connect, refuse, own } = await seenBefore()
       if (isStopped) await refuse()
       await connect({ obtainedAt: NOW + 5 })
-      expect((await store.getBuffer(own.watch))?.toString('latin1', 0, 1)).toBe('g')
-      const begun = begunOf(await polls.read(HUB))
-      expect(begun.watch).toMatchObject({ polledAt: NOW, failing: undefined, seen: undefined, turn: undefined })
-      expect(begun.readings.unpacked()).toEqual(NUMBERS)
+      expect((await store.getBuffer(own.poll))?.toString('latin1', 0, 1)).toBe('2')
+      const loaded = loadedOf(await polls.loadOne(HUB))
+      expect(loaded.state).toMatchObject({ polledAt: NOW, failing: undefined, ...NOTHING_RESTS, turn: undefined })
+      expect(loaded.state.readings.text).toEqual(FIRST.text)
       // A grant is never less than that.
       await store.beginUninstall(keys.own(HUB), HUB, NOW, 'x', 0, stepJson(NO_ALERT_WRITES), 'cli', '', '')
-      expect((await store.getBuffer(own.watch))?.toString('latin1', 0, 1)).toBe('g')
+      expect((await store.getBuffer(own.poll))?.toString('latin1', 0, 1)).toBe('2')
     }
   })
 
   test('is what it was again once a poll was committed since', async () => {
-    const { poll, account: connect, watch } = await seenBefore()
+    const { poll, account: connect, pollState } = await seenBefore()
     await connect({ obtainedAt: NOW + 5 })
-    await poll(LATER, () => ({ watch: { seen: SEEN } }))
-    expect(await watch()).toMatchObject({ isInterrupted: false, watch: { polledAt: LATER, seen: SEEN } })
+    await poll(LATER, () => ({ state: RESTS }))
+    expect(await pollState()).toMatchObject({ isInterrupted: false, polledAt: LATER, ...RESTS })
   })
 
-  test.each(['x', 'a watch of another version'])(
+  test.each(['x', 'text of another version'])(
     'is left as it is by a mark where nobody can read it: %j',
     async (stored) => {
       const { store, own, refuse } = await seenBefore()
-      await store.set(own.watch, stored)
+      await store.set(own.poll, stored)
       expect(await refuse()).toBe('refused')
-      expect(await store.get(own.watch)).toBe(stored)
+      expect(await store.get(own.poll)).toBe(stored)
     },
   )
 
   test('of another type keeps no step from being done', async () => {
     const { store, own, refuse, account: connect } = await seenBefore()
-    await store.del(own.watch)
-    await store.rpush(own.watch, 'x')
+    await store.del(own.poll)
+    await store.rpush(own.poll, 'x')
     expect(await refuse()).toBe('refused')
     await connect({ obtainedAt: NOW + 5 })
-    expect(await store.lrange(own.watch, 0, -1)).toEqual(['x'])
+    expect(await store.lrange(own.poll, 0, -1)).toEqual(['x'])
   })
 })

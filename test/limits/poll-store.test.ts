@@ -1,8 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { UnreadableKey } from '../../src/limits/history/packed-bytes.ts'
-import { encodeWatch } from '../../src/limits/watch/packed-watch.ts'
-import { readWatch } from '../../src/limits/watch/read-watch.ts'
-import { NEW_WATCH } from '../../src/limits/watch/watch.ts'
+import { loadPollState, NEW_POLL_STATE } from '../../src/limits/poll-state-text.ts'
 import { UnreadableRecord } from '../../src/redis/account-record.ts'
 import { ACCOUNT_STATES, type AccountState } from '../../src/redis/keys.ts'
 import { outboxOf, putAccess, SEEDED_VERSION, vault } from '../support/accounts.ts'
@@ -10,19 +7,20 @@ import { redisOfFile } from '../support/of-file.ts'
 import {
   alsoWrites,
   BESIDE,
-  begunOf,
   FAR,
   FIRST,
   HUB,
   LATER,
+  loadedOf,
   NOW,
   NUMBERS,
   OTHER,
   polledAccounts,
+  RESTS,
   result,
-  SEEN,
   writes,
 } from './polled-accounts.ts'
+import { polledState } from './reports.ts'
 
 const redis = redisOfFile()
 const accounts = (...hubIds: number[]) => polledAccounts(redis, hubIds)
@@ -34,33 +32,33 @@ describe('a poll', () => {
     await store.hset(own.alerts, 'overall', '["warning"]')
     await store.set(own.forecast, '["told"]')
     await store.set(own.paused, NOW + 5)
-    const begun = begunOf(await polls.read(HUB))
-    expect(begun).toMatchObject({
+    const loaded = loadedOf(await polls.loadOne(HUB))
+    expect(loaded).toMatchObject({
       hubId: HUB,
       hubDomain: 'acme.example.com',
-      watch: NEW_WATCH,
+      state: NEW_POLL_STATE,
       forecasts: '["told"]',
       pausedUntil: NOW + 5,
       access: { version: SEEDED_VERSION, times: { obtainedAt: NOW, expiresAt: NOW + 1_800_000 } },
       record: { state: 'active', version: SEEDED_VERSION, metadataDue: false },
       alertStates: { overall: '["warning"]' },
     })
-    expect(begun.readings.unpacked()).toBeUndefined()
-    const sealed = begun.access?.sealed ?? Buffer.alloc(0)
+    expect(loaded.state.readings.all).toBeUndefined()
+    const sealed = loaded.access?.sealed ?? Buffer.alloc(0)
     expect(vault.open(sealed, HUB, 'access').reveal()).toBe(`access-${HUB}`)
   })
 
   test('of one that was polled just before needs neither: what polls know says whether it has alerts', async () => {
     const { polls, poll, store, own } = await account()
-    await poll(NOW, () => ({ watch: { seen: SEEN }, readings: FIRST.readings }))
+    await poll(NOW, () => ({ state: { ...RESTS, readings: FIRST } }))
     // The account has no alert that polls judge, and its token's is none of theirs.
     await store.hset(own.alerts, 'token', 'firing')
-    const quiet = begunOf(await polls.read(HUB))
-    expect(quiet).toMatchObject({ hubDomain: 'acme.example.com', watch: { polledAt: NOW, seen: SEEN }, forecasts: '' })
+    const quiet = loadedOf(await polls.loadOne(HUB))
+    expect(quiet).toMatchObject({ hubDomain: 'acme.example.com', state: { polledAt: NOW, ...RESTS }, forecasts: '' })
     expect(quiet).toMatchObject({ record: undefined, alertStates: {}, pausedUntil: 0 })
-    expect(quiet.readings.unpacked()).toEqual(NUMBERS)
+    expect(quiet.state.readings.text).toEqual(FIRST.text)
     await poll(LATER, alsoWrites({ alerts: writes('', 'new') }))
-    const loud = begunOf(await polls.read(HUB))
+    const loud = loadedOf(await polls.loadOne(HUB))
     expect(loud).toMatchObject({ record: undefined, alertStates: { overall: 'new', token: 'firing' } })
   })
 
@@ -68,22 +66,22 @@ describe('a poll', () => {
     const { polls, store, own } = await account()
     await store.hset(own.account, 'state', state)
     const isPolled = ['active', 'failing', 'parked'].includes(state)
-    expect((await polls.read(HUB)) !== undefined).toBe(isPolled)
-    expect(await polls.read(999)).toBeUndefined()
+    expect((await polls.loadOne(HUB)) !== undefined).toBe(isPolled)
+    expect(await polls.loadOne(999)).toBeUndefined()
   })
 
   test('of one without a token that can be read knows its state still, and that it was polled', async () => {
     const { polls, poll, store, keys, own } = await account()
     await poll(NOW)
     await putAccess(store, keys, 'sealed')
-    expect(begunOf(await polls.read(HUB)).record).toBeUndefined()
+    expect(loadedOf(await polls.loadOne(HUB)).record).toBeUndefined()
     for (const spoil of [() => store.set(own.access, 'x'), () => store.del(own.access)]) {
       await spoil()
       const record = { state: 'active', version: SEEDED_VERSION, metadataDue: false }
-      expect(begunOf(await polls.read(HUB))).toMatchObject({ record, access: undefined, watch: { polledAt: NOW } })
+      expect(loadedOf(await polls.loadOne(HUB))).toMatchObject({ record, access: undefined, state: { polledAt: NOW } })
     }
     await store.rpush(own.access, 'of another type')
-    expect(begunOf(await polls.read(HUB)).access).toBeUndefined()
+    expect(loadedOf(await polls.loadOne(HUB)).access).toBeUndefined()
   })
 })
 
@@ -91,28 +89,28 @@ describe('polls of many accounts', () => {
   test('begin with one command for all that are at rest, each with its own', async () => {
     const all = [FAR, HUB, OTHER, BESIDE]
     const { polls, poll, store } = await accounts(...all)
-    for (const [n, hubId] of all.entries()) await poll(NOW + n, () => ({ readings: FIRST.readings }), hubId)
+    for (const [n, hubId] of all.entries()) await poll(NOW + n, () => ({ state: { readings: FIRST } }), hubId)
     const before = await commandsRun(store)
-    const begun = (await polls.begin(all)).map(begunOf)
+    const loaded = (await polls.load(all)).map(loadedOf)
     expect((await commandsRun(store)) - before).toBe(1)
-    expect(begun.map(({ hubId, watch }) => [hubId, watch.polledAt])).toEqual(all.map((hubId, n) => [hubId, NOW + n]))
-    const tokens = begun.map(({ hubId, access }) =>
+    expect(loaded.map(({ hubId, state }) => [hubId, state.polledAt])).toEqual(all.map((hubId, n) => [hubId, NOW + n]))
+    const tokens = loaded.map(({ hubId, access }) =>
       vault.open(access?.sealed ?? Buffer.alloc(0), hubId, 'access').reveal(),
     )
     expect(tokens).toEqual(all.map((hubId) => `access-${hubId}`))
-    expect(begun.every(({ readings: kept }) => kept.packed?.equals(FIRST.readings))).toBe(true)
+    expect(loaded.every(({ state }) => state.readings.text === FIRST.text)).toBe(true)
   })
 
   test('begin without those that are not there, and none is none', async () => {
     const { polls } = await accounts(HUB, OTHER)
-    const begun = await polls.begin([999, HUB, 1_000, OTHER])
-    expect(begun.map((one) => (one instanceof Error || one === 'gone' ? one : one.hubId))).toEqual([
+    const loaded = await polls.load([999, HUB, 1_000, OTHER])
+    expect(loaded.map((one) => (one instanceof Error || one === 'gone' ? one : one.hubId))).toEqual([
       'gone',
       HUB,
       'gone',
       OTHER,
     ])
-    expect(await polls.begin([])).toEqual([])
+    expect(await polls.load([])).toEqual([])
     expect(await polls.commit([])).toEqual([])
   })
 
@@ -123,7 +121,7 @@ describe('polls of many accounts', () => {
     const found = all.map((hubId, n) => ({
       ...result(until, { alerts: writes('', `new ${n}`, `${hubId}`), nearness: n }, hubId),
       nextAt: NOW + 900_000 + n,
-      watch: { ...NEW_WATCH, polledAt: NOW + n },
+      state: polledState(NOW + n, NUMBERS),
       freshAt: NOW + 10 * n,
     }))
     // Somebody else has this one by now.
@@ -134,11 +132,7 @@ describe('polls of many accounts', () => {
     for (const [n, hubId] of all.entries()) {
       const isCommitted = n !== 3 && n !== 5
       const { fresh, nearest, alerting } = keys
-      expect(await readWatch(store, keys, hubId)).toEqual(
-        isCommitted
-          ? { watch: { ...NEW_WATCH, polledAt: NOW + n }, readings: FIRST.readings, isInterrupted: false }
-          : undefined,
-      )
+      expect(await loadPollState(store, keys, hubId)).toEqual(isCommitted ? polledState(NOW + n, NUMBERS) : undefined)
       expect(await store.hgetall(keys.account(hubId).alerts)).toEqual(isCommitted ? { overall: `new ${n}` } : {})
       expect(await store.llen(keys.account(hubId).history)).toBe(isCommitted ? 1 : 0)
       expect(await store.zscore(nearest, hubId)).toBe(isCommitted ? String(n) : null)
@@ -161,33 +155,23 @@ describe('polls of many accounts', () => {
     expect(others).toEqual(['committed', 'committed'])
     // It is due again when its claim ends.
     expect(await dueAt()).toBe(until)
-    expect(await readWatch(store, keys, HUB)).toBeUndefined()
+    expect(await loadPollState(store, keys, HUB)).toBeUndefined()
 
-    await store.set(own.watch, 'x')
-    const [spoiled, ...fine] = await polls.begin(all)
+    await store.set(own.poll, 'x')
+    const [spoiled, ...fine] = await polls.load(all)
     expect(spoiled).toBeInstanceOf(UnreadableRecord)
-    expect((spoiled as Error).message).toContain(`account ${HUB}: its watch can't be read`)
-    expect(fine.map((one) => begunOf(one).watch.polledAt)).toEqual([NOW + 1_000, NOW + 1_000])
-    await expect(polls.read(HUB)).rejects.toThrow(UnreadableRecord)
+    expect((spoiled as Error).message).toContain(`account ${HUB}: what its polls know can't be read`)
+    expect(fine.map((one) => loadedOf(one).state.polledAt)).toEqual([NOW + 1_000, NOW + 1_000])
+    await expect(polls.loadOne(HUB)).rejects.toThrow(UnreadableRecord)
   })
 
-  test.each(['watch', 'alerts', 'account'] as const)(
-    '%s of another type than it should be is no account that is new',
-    async (name) => {
-      const { polls, store, own } = await accounts(HUB, OTHER)
-      await store.del(own[name])
-      await (name === 'watch' ? store.hset(own.watch, 'a', 'b') : store.set(own[name], 'x'))
-      const [spoiled, fine] = await polls.begin([HUB, OTHER])
-      expect(spoiled).toMatchObject({ message: expect.stringMatching(/^WRONGTYPE/) })
-      expect(begunOf(fine).hubId).toBe(OTHER)
-    },
-  )
-
-  test('numbers that can not be read are found once they are asked for, and by each who asks', async () => {
-    const { polls, store, own } = await account()
-    await store.set(own.watch, encodeWatch({ ...NEW_WATCH, polledAt: NOW }, Buffer.from('x')))
-    const { readings: kept } = begunOf(await polls.read(HUB))
-    for (const _ of [1, 2]) expect(() => kept.unpacked()).toThrow(UnreadableKey)
+  test('a state of another type than it should be is no account that is new', async () => {
+    const { polls, store, own } = await accounts(HUB, OTHER)
+    await store.del(own.poll)
+    await store.hset(own.poll, 'a', 'b')
+    const [spoiled, fine] = await polls.load([HUB, OTHER])
+    expect(spoiled).toMatchObject({ message: expect.stringMatching(/^WRONGTYPE/) })
+    expect(loadedOf(fine).hubId).toBe(OTHER)
   })
 })
 
@@ -195,16 +179,22 @@ describe('the plan of an account', () => {
   const TURN = { regularAt: LATER, because: { is: 'still' } } as const
 
   test('is moved where it was read, and says why', async () => {
-    const { polls, poll, dueAt, watch } = await account()
-    await poll(NOW, () => ({ readings: FIRST.readings }))
+    const { polls, poll, dueAt, pollState } = await account()
+    await poll(NOW, () => ({ state: { readings: FIRST } }))
     const planned = await polls.planned(HUB)
-    expect(planned).toMatchObject({ hubId: HUB, state: 'active', hubDomain: 'acme.example.com', at: NOW + 900_000 })
+    expect(planned).toMatchObject({
+      hubId: HUB,
+      accountState: 'active',
+      hubDomain: 'acme.example.com',
+      at: NOW + 900_000,
+    })
     if (planned === undefined) return
     expect(await polls.move(planned, { ...TURN, at: LATER - 5.4 })).toBe('committed')
     expect(await dueAt()).toBe(LATER - 5)
-    expect(await watch()).toMatchObject({
-      readings: FIRST.readings,
-      watch: { polledAt: NOW, turn: TURN },
+    expect(await pollState()).toMatchObject({
+      readings: { text: FIRST.text },
+      polledAt: NOW,
+      turn: TURN,
     })
   })
 

@@ -1,12 +1,12 @@
-import { packPoll } from '../../src/limits/findings.ts'
-import type { Begun, PollChanges, PollResult } from '../../src/limits/poll-store.ts'
-import { readWatch } from '../../src/limits/watch/read-watch.ts'
-import { NEW_WATCH } from '../../src/limits/watch/watch.ts'
+import type { LoadedAccount, PollChanges } from '../../src/limits/poll.ts'
+import { loadPollState } from '../../src/limits/poll-state-text.ts'
+import type { Loaded, PollToCommit } from '../../src/limits/poll-store.ts'
+import { StoredReadings } from '../../src/limits/stored-readings.ts'
 import { type AlertWrites, NO_ALERT_WRITES } from '../../src/redis/steps.ts'
 import { claimAt, commitPoll, type Found } from '../support/committed-poll.ts'
 import type { FileRedis } from '../support/of-file.ts'
 import { openWorld } from '../support/world.ts'
-import { properties, readings } from './reports.ts'
+import { polledState, properties, readings } from './reports.ts'
 
 export const HUB = 123
 export const [BESIDE, OTHER, FAR] = [HUB + 64, HUB + 1, HUB + 2]
@@ -34,43 +34,42 @@ export async function polledAccounts(redis: FileRedis, hubIds: readonly number[]
       for (const hubId of some) await store.zadd(keys.due.poll, until, hubId)
       return until
     },
-    poll: (at: number, find?: (begun: Begun) => Found, hubId = HUB) => commitPoll(store, keys, hubId, at, find),
-    watch: async (hubId = HUB) => {
-      const kept = await readWatch(store, keys, hubId)
-      if (kept === undefined || kept === 'unreadable') throw new Error(`the watch is ${kept}`)
-      return kept
+    poll: (at: number, find?: (account: LoadedAccount) => Found, hubId = HUB) =>
+      commitPoll(store, keys, hubId, at, find),
+    pollState: async (hubId = HUB) => {
+      const state = await loadPollState(store, keys, hubId)
+      if (state === undefined || state === 'unreadable') throw new Error(`the state is ${state}`)
+      return state
     },
   }
 }
 
-export const FIRST = packPoll(readings(NOW + 1_000, properties(5)), {
-  at: NOW + 1_000,
-  before: [['overall', undefined]],
-})
 export const NUMBERS = readings(NOW + 1_000, properties(5))
+export const FIRST = StoredReadings.of(NUMBERS, NOW + 1_000)
 
-export function result(until: number, more: Partial<PollChanges> = {}, hubId = HUB): PollResult {
+export function result(until: number, more: Partial<PollChanges> = {}, hubId = HUB): PollToCommit {
   return {
     hubId,
     claim: until,
     nextAt: NOW + 900_000.4,
-    watch: { ...NEW_WATCH, polledAt: NOW + 1_000 },
-    readings: FIRST.readings,
-    more: { record: FIRST.record, alerts: NO_ALERT_WRITES, ...more },
+    state: polledState(NOW + 1_000, NUMBERS),
+    more: { change: { at: NOW + 1_000, before: [['overall', undefined]] }, alerts: NO_ALERT_WRITES, ...more },
   }
 }
 
 /** What only a poll with something new has to write. */
 export const alsoWrites = (more: Partial<PollChanges>) => () => ({ more: { alerts: NO_ALERT_WRITES, ...more } })
 
-export const SEEN = { answers: 'answers_', said: 'names___', records: 'records_', judged: 'judged__' }
+/** The next poll may rest on the last one. */
+export const RESTS = { digests: 'digest', rules: 'rules___', restUntil: LATER }
+export const NOTHING_RESTS = { digests: '', rules: '', restUntil: 0 }
 
 export const writes = (before: string, after: string, alert = 'a'): AlertWrites => ({
   changes: [['overall', before, after]],
   entries: [`${alert}-1 ${JSON.stringify({ alert: { id: alert } })}`],
 })
 
-export const begunOf = (begun: Begun | 'gone' | Error | undefined): Begun => {
-  if (begun === undefined || begun === 'gone' || begun instanceof Error) throw new Error(`it is ${begun}`)
-  return begun
+export const loadedOf = (loaded: Loaded | undefined): LoadedAccount => {
+  if (loaded === undefined || loaded === 'gone' || loaded instanceof Error) throw new Error(`it is ${loaded}`)
+  return loaded
 }

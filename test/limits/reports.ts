@@ -1,8 +1,10 @@
-import { packPoll } from '../../src/limits/findings.ts'
 import { changeBetween } from '../../src/limits/history/change.ts'
+import type { PollState } from '../../src/limits/poll-state.ts'
+import { NEW_POLL_STATE } from '../../src/limits/poll-state-text.ts'
 import { type Fetched, isFailure, mergeReadings, type Readings, reportOfKey } from '../../src/limits/readings.ts'
 import type { ReadReport } from '../../src/limits/reports/report.ts'
 import { mergeSamples, type Samples } from '../../src/limits/samples.ts'
+import { StoredReadings } from '../../src/limits/stored-readings.ts'
 import type { ProviderFailure } from '../../src/provider/failure.ts'
 import { parseJson } from '../../src/provider/read.ts'
 import type { Store } from '../../src/redis/connect.ts'
@@ -76,6 +78,12 @@ export function readings(at: number, report: object | undefined, pairs: Record<s
   return mergeReadings(undefined, fetched(at, report, pairs))
 }
 
+/** What polls know of an account that was polled at `at`. */
+export function polledState(at: number, readings: Readings | undefined, more: Partial<PollState> = {}): PollState {
+  const kept = readings === undefined ? StoredReadings.none : StoredReadings.of(readings, at)
+  return { ...NEW_POLL_STATE, isInterrupted: false, polledAt: at, readings: kept, ...more }
+}
+
 /** What it leaves as last records. */
 export function samples(at: number, pairs: Record<string, object>): Samples {
   return mergeSamples({}, fetched(at, undefined, pairs), { records: 'full', keepMs: 1_000 })
@@ -105,9 +113,9 @@ export async function pollAccount(
   readings: Readings,
   gapMs = Number.POSITIVE_INFINITY,
 ): Promise<void> {
-  const committed = await commitPoll(store, keys, hubId, at, (begun) => {
-    const packed = packPoll(readings, changeBetween(begun.readings.unpacked(), readings, at, gapMs))
-    return { readings: packed.readings, more: { alerts: NO_ALERT_WRITES, record: packed.record } }
+  const committed = await commitPoll(store, keys, hubId, at, ({ state }) => {
+    const change = changeBetween(state.readings.all, readings, at, gapMs)
+    return { state: { readings: StoredReadings.of(readings, at) }, more: { alerts: NO_ALERT_WRITES, change } }
   })
   if (committed !== 'committed') throw new Error(`the poll of account ${hubId} is ${committed}`)
 }

@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { decodeReadings, encodeReadings } from '../../src/limits/history/packed-readings.ts'
 import { mergeReadings, reportOfKey } from '../../src/limits/readings.ts'
 import type { ReadReport } from '../../src/limits/reports/report.ts'
 import { seriesOf } from '../../src/limits/series.ts'
+import { StoredReadings } from '../../src/limits/stored-readings.ts'
 import { parseJson, UnreadableError } from '../../src/provider/read.ts'
 import { ASSOCIATIONS, CUSTOM_PROPERTIES } from './connect-client.ts'
 
@@ -49,7 +49,7 @@ function readingOf(kind: Kind, text: string): Numbers | string {
 function numbersOf(kind: Kind, report: ReadReport): Numbers {
   const readings = mergeReadings(undefined, { at: 1, reports: new Map([[KEYS[kind], report]]) })
   const series = seriesOf(readings)
-  expect(seriesOf(decodeReadings(encodeReadings(readings)))).toEqual(series)
+  expect(seriesOf(StoredReadings.read(StoredReadings.of(readings, 1).text, 1).all ?? {})).toEqual(series)
   return Object.fromEntries(series.map(({ id, usage, limit, percent }) => [id, [usage, limit, percent]]))
 }
 

@@ -2,11 +2,11 @@ import { Cluster } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { DueSets } from '../../src/accounts/due-sets.ts'
 import { Registry } from '../../src/accounts/registry.ts'
+import { loadPollState } from '../../src/limits/poll-state-text.ts'
 import { PollStore } from '../../src/limits/poll-store.ts'
-import { readWatch } from '../../src/limits/watch/read-watch.ts'
-import { NEW_WATCH } from '../../src/limits/watch/watch.ts'
 import { onReady } from '../../src/redis/connect.ts'
 import { createKeys } from '../../src/redis/keys.ts'
+import { polledState } from '../limits/reports.ts'
 import { seedAccount } from '../support/accounts.ts'
 import { eventually } from '../support/fleet.ts'
 import { HandClock } from '../support/hand-clock.ts'
@@ -33,23 +33,22 @@ describe('a cluster of three masters', () => {
     expect(await new Registry(store, own).countByState()).toMatchObject({ active: hubIds.length })
     const claimed = await due.claim('poll', 100, 60_000)
     expect(claimed).toHaveLength(hubIds.length)
-    const begun = await polls.begin(hubIds)
+    const begun = await polls.load(hubIds)
     expect(begun.map((one) => (one instanceof Error || one === 'gone' ? one : one.hubId))).toEqual(hubIds)
     const results = hubIds.map((hubId) => ({
       hubId,
       claim: claimed[0]?.claim ?? 0,
       nextAt: clock.now() + 5,
-      readings: undefined,
-      watch: { ...NEW_WATCH, polledAt: hubId },
+      state: polledState(hubId, undefined),
     }))
     const others = hubIds.map((hubId) => store.hget(own.own(hubId), 'state'))
     const committed = polls.commit(results)
-    const again = polls.begin(hubIds)
+    const again = polls.load(hubIds)
     expect(new Set(await committed)).toEqual(new Set(['committed']))
     expect(new Set(await Promise.all(others))).toEqual(new Set(['active']))
     expect(await again).toHaveLength(hubIds.length)
-    const kept = await Promise.all(hubIds.map((hubId) => readWatch(store, own, hubId)))
-    expect(kept.map((one) => (typeof one === 'object' ? one.watch.polledAt : one))).toEqual(hubIds)
+    const kept = await Promise.all(hubIds.map((hubId) => loadPollState(store, own, hubId)))
+    expect(kept.map((one) => (typeof one === 'object' ? one.polledAt : one))).toEqual(hubIds)
   })
 
   test('a step for which a node has to be waited for is done once it is back', async () => {

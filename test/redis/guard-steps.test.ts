@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { loadPollState } from '../../src/limits/poll-state-text.ts'
 import { PollStore } from '../../src/limits/poll-store.ts'
-import { readWatch } from '../../src/limits/watch/read-watch.ts'
-import { NEW_WATCH } from '../../src/limits/watch/watch.ts'
 import { accountSteps } from '../../src/redis/account-steps.ts'
 import { createKeys } from '../../src/redis/keys.ts'
 import { stepJson } from '../../src/redis/steps.ts'
+import { polledState } from '../limits/reports.ts'
 import { SEEDED_VERSION, seedAccount, vault } from '../support/accounts.ts'
 import { type ClusterNode, startRedisCluster, type TestCluster } from '../support/redis-cluster.ts'
 import { beginSlotMove, ownerOf } from '../support/slot-move.ts'
@@ -79,16 +79,15 @@ test('and so do steps that commit many', async () => {
     hubId: id,
     claim: until,
     nextAt: 5,
-    readings: undefined,
-    watch: { ...NEW_WATCH, polledAt: id },
+    state: polledState(id, undefined),
   }))
   const committing = polls.commit(results)
-  const beginning = polls.begin(hubIds)
+  const beginning = polls.load(hubIds)
   await store.hget(keys.own(hubId), 'state')
   await move.finish()
   expect(await committing).toEqual(['committed', 'committed'])
   expect(
     (await beginning).map((begun) => (begun instanceof Error || begun === 'gone' ? begun : begun.access?.version)),
   ).toEqual([SEEDED_VERSION, SEEDED_VERSION])
-  for (const id of hubIds) expect(await readWatch(store, keys, id)).toMatchObject({ watch: { polledAt: id } })
+  for (const id of hubIds) expect(await loadPollState(store, keys, id)).toMatchObject({ polledAt: id })
 })

@@ -20,7 +20,7 @@ test('what a step is given is JSON that Lua can read, whatever stands in it', as
 test('the names that a step on an account makes for itself are those that everybody else uses', async () => {
   const shared = readFileSync(new URL('../../src/redis/lua/include/account-step.lua', import.meta.url), 'utf8')
   const states = ACCOUNT_STATES.map((state) => `inState('${state}')`)
-  const script = `${shared} return {ACCOUNT, tokensKey(), accessKey(), watchKey(), samplesKey(), historyKey(), forecastKey(),
+  const script = `${shared} return {ACCOUNT, tokensKey(), accessKey(), pollKey(), samplesKey(), historyKey(), forecastKey(),
     alertsKey(), alertingKey(), dueKey('refresh'), dueKey('poll'), dueKey('uninstall'),
     freshKey(), firstReadingsKey(), pollFailingKey(), nearestKey(), domainsKey(), ${states.join(', ')}}`
   for (const prefix of ['plimsoll', 'a:account:1']) {
@@ -32,7 +32,7 @@ test('the names that a step on an account makes for itself are those that everyb
         own.account,
         own.tokens,
         own.access,
-        own.watch,
+        own.poll,
         own.samples,
         own.history,
         own.forecast,

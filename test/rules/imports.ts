@@ -33,7 +33,7 @@ const ROOMS: RoomTable = {
   // How its polls fare is part of what is known of an account.
   accounts: {
     of: ['tokens', 'provider', 'redis', 'text', 'runtime'],
-    files: ['src/limits/watch/watch.ts', 'src/limits/watch/read-watch.ts'],
+    files: ['src/limits/poll-state.ts', 'src/limits/poll-state-text.ts'],
   },
   limits: { of: ['tokens', 'provider', 'redis', 'text', 'runtime'], files: ['src/accounts/match-account.ts'] },
   alerts: {

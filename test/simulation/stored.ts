@@ -1,4 +1,5 @@
 import { createDecipheriv } from 'node:crypto'
+import { readPollState } from '../../src/limits/poll-state-text.ts'
 import type { Store } from '../../src/redis/connect.ts'
 
 /**
@@ -11,7 +12,7 @@ export const NAMES = {
   account: (hubId: number) => `{s}:account:${hubId}`,
   tokens: (hubId: number) => `{s}:tokens:${hubId}`,
   access: (hubId: number) => `{s}:access:${hubId}`,
-  watch: (hubId: number) => `{s}:watch:${hubId}`,
+  poll: (hubId: number) => `{s}:poll:${hubId}`,
   due: (kind: 'refresh' | 'poll' | 'uninstall') => `{s}:due:${kind}`,
   transitions: '{s}:transitions',
   accountLog: '{s}:account-log',
@@ -70,8 +71,8 @@ export class Stored {
   }
 
   async polledAt(hubId: number): Promise<number> {
-    const watch = await this.redis.get(NAMES.watch(hubId))
-    return Number(/"polledAt":(\d+)/.exec(watch ?? '')?.[1] ?? 0)
+    const text = await this.redis.getBuffer(NAMES.poll(hubId))
+    return text === null ? 0 : (readPollState(text)?.polledAt ?? 0)
   }
 
   async dueAt(hubId: number, kind: 'refresh' | 'poll' | 'uninstall'): Promise<number> {

@@ -1,37 +1,38 @@
 import type { PollWork } from '../../jobs/job-deps.ts'
 import { pollLimits } from '../../jobs/poll-limits.ts'
 import type { DueSets } from '../../src/accounts/due-sets.ts'
-import { type Begun, type CommittedPoll, type PollResult, PollStore } from '../../src/limits/poll-store.ts'
-import type { Watch } from '../../src/limits/watch/watch.ts'
+import type { LoadedAccount } from '../../src/limits/poll.ts'
+import type { PollState } from '../../src/limits/poll-state.ts'
+import { type CommittedPoll, PollStore, type PollToCommit } from '../../src/limits/poll-store.ts'
 import type { Store } from '../../src/redis/connect.ts'
 import type { Keys } from '../../src/redis/keys.ts'
 import { NO_ALERT_WRITES } from '../../src/redis/steps.ts'
 
-/** What a poll found; `watch`: what of it is another than before. */
-export type Found = Omit<Partial<PollResult>, 'watch'> & { watch?: Partial<Watch> }
+/** What a poll found; `state`: what of it is another than before. */
+export type Found = Omit<Partial<PollToCommit>, 'state'> & { state?: Partial<PollState> }
 
-/** One poll of an account, at `at`, as its job makes it: claimed, begun, committed. */
+/** One poll of an account, at `at`, as its job makes it: claimed, loaded, committed. */
 export async function commitPoll(
   store: Store,
   keys: Keys,
   hubId: number,
   at: number,
-  find: (begun: Begun) => Found = () => ({}),
+  find: (account: LoadedAccount) => Found = () => ({}),
 ): Promise<CommittedPoll> {
   const polls = new PollStore(store, keys)
-  const begun = await polls.read(hubId)
-  if (begun === undefined) throw new Error(`account ${hubId} is not polled`)
+  const account = await polls.loadOne(hubId)
+  if (account === undefined) throw new Error(`account ${hubId} is not polled`)
   const claim = claimAt(at)
   await store.zadd(keys.due.poll, claim, hubId)
-  const { watch, more, ...found } = find(begun)
+  const { state, more, ...found } = find(account)
+  const hasAlerts = (more?.alerts.changes.length ?? 0) > 0
   const [committed] = await polls.commit([
     {
       hubId,
       claim,
       nextAt: at + 900_000,
-      readings: begun.readings.packed,
       ...found,
-      watch: { ...begun.watch, polledAt: at, hasAlerts: (more?.alerts.changes.length ?? 0) > 0, ...watch },
+      state: { ...account.state, isInterrupted: false, polledAt: at, hasAlerts, ...state },
       more: { alerts: NO_ALERT_WRITES, ...more },
     },
   ])

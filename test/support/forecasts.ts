@@ -1,5 +1,5 @@
 import { type AccountForecasts, storeForecasts } from '../../src/limits/forecast/stored-forecasts.ts'
-import { readReadings } from '../../src/limits/history/stored-readings.ts'
+import { loadReadings } from '../../src/limits/load-readings.ts'
 import { nearestLimit } from '../../src/limits/nearest-limit.ts'
 import type { Store } from '../../src/redis/connect.ts'
 import type { Keys } from '../../src/redis/keys.ts'
@@ -13,7 +13,7 @@ export async function foresee(
 ): Promise<void> {
   const told = { at, rising, tooFew }
   await storeForecasts(store, keys, hubId, told)
-  const kept = await readReadings(store, keys, hubId)
+  const kept = await loadReadings(store, keys, hubId)
   const nearest = typeof kept === 'object' ? nearestLimit(kept, told, at) : undefined
   if (nearest !== undefined) await store.zadd(keys.nearest, nearest.nearness, hubId)
 }

@@ -1,4 +1,4 @@
-import { readReadings } from '../../src/limits/history/stored-readings.ts'
+import { loadReadings } from '../../src/limits/load-readings.ts'
 import { seriesId } from '../../src/limits/series.ts'
 import type { Store } from '../../src/redis/connect.ts'
 import type { Keys } from '../../src/redis/keys.ts'
@@ -63,7 +63,7 @@ export class MovedSeries {
   /** Every account was polled once. */
   async isRead(): Promise<boolean> {
     const { store, keys } = this.#at
-    const read = await Promise.all(this.#accounts.map(({ hubId }) => readReadings(store, keys, hubId)))
+    const read = await Promise.all(this.#accounts.map(({ hubId }) => loadReadings(store, keys, hubId)))
     return read.every((readings) => readings !== undefined)
   }
 

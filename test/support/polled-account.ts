@@ -1,12 +1,11 @@
 import type { Alert } from '../../src/alerts/alert.ts'
 import { statesAfter } from '../../src/alerts/evaluation/boundaries.ts'
 import { type AlertSettings, decideAlerts } from '../../src/alerts/evaluation/decide.ts'
-import { hasPolledAlerts } from '../../src/alerts/evaluation/judged-by.ts'
 import { decodeEntry } from '../../src/alerts/outbox.ts'
-import { packPoll } from '../../src/limits/findings.ts'
 import { decodeForecasts } from '../../src/limits/forecast/stored-forecasts.ts'
 import { changeBetween } from '../../src/limits/history/change.ts'
 import type { Readings } from '../../src/limits/readings.ts'
+import { StoredReadings } from '../../src/limits/stored-readings.ts'
 import type { Store } from '../../src/redis/connect.ts'
 import type { Keys } from '../../src/redis/keys.ts'
 import { NO_ALERT_WRITES } from '../../src/redis/steps.ts'
@@ -26,16 +25,15 @@ export async function pollAndTell(
   everyMs = Number.POSITIVE_INFINITY,
 ): Promise<{ alert: Alert; firstReading?: true }[]> {
   let alerts = NO_ALERT_WRITES
-  const committed = await commitPoll(store, keys, hubId, at, (begun) => {
-    const { hubDomain, alertStates: states } = begun
-    const before = begun.readings.unpacked()
-    const forecasts = decodeForecasts(begun.forecasts)
+  const committed = await commitPoll(store, keys, hubId, at, (account) => {
+    const { hubDomain, alertStates: states, state } = account
+    const before = state.readings.all
+    const forecasts = decodeForecasts(account.forecasts)
     alerts = decideAlerts(settings, { hubId, hubDomain, before, after: readings, samples: {}, forecasts, states }, at)
-    const packed = packPoll(readings, changeBetween(before, readings, at, 2 * everyMs))
+    const hasAlerts = Object.keys(statesAfter(states, alerts)).length > 0
     return {
-      readings: packed.readings,
-      watch: { hasAlerts: hasPolledAlerts(statesAfter(states, alerts)) },
-      more: { alerts, record: packed.record },
+      state: { readings: StoredReadings.of(readings, at), hasAlerts },
+      more: { alerts, change: changeBetween(before, readings, at, 2 * everyMs) },
     }
   })
   if (committed !== 'committed') throw new Error(`the poll of account ${hubId} is ${committed}`)

@@ -140,7 +140,7 @@ export function accountIn(services: Services, hubId = HUB) {
     dueAt: (kind: 'refresh' | 'poll' | 'uninstall') => due.when(kind, hubId),
     /** Until its next poll, ms. */
     waits: async () => Number(await due.when('poll', hubId)) - clock.now(),
-    watch: async () => (await polls.read(hubId))?.watch,
+    pollState: async () => (await polls.loadOne(hubId))?.state,
     read: async () => {
       const account = await registry.get(hubId)
       if (account === undefined) throw new Error(`account ${hubId} is not there`)

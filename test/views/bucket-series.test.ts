@@ -1,13 +1,14 @@
 import { expect, test } from 'vitest'
 import { readAccount } from '../../src/accounts/account.ts'
 import type { Rule } from '../../src/alerts/evaluation/rules.ts'
-import { NEW_WATCH, type Watch } from '../../src/limits/watch/watch.ts'
+import type { PollState } from '../../src/limits/poll-state.ts'
+import { NEW_POLL_STATE } from '../../src/limits/poll-state-text.ts'
 import { withBucketSeries } from '../../src/views/account-view.ts'
 import { bucketJson, bucketText } from '../../src/views/poll-texts.ts'
 
 const NOW = Date.parse('2026-11-24T12:00:00Z')
-const accountWith = (bucket: Watch['bucket']) =>
-  readAccount(1, { state: 'active', hubDomain: 'acme.example.com' }, { ...NEW_WATCH, bucket })
+const accountWith = (bucket: PollState['bucket']) =>
+  readAccount(1, { state: 'active', hubDomain: 'acme.example.com' }, { ...NEW_POLL_STATE, bucket })
 const SEEN = accountWith({ refused: 2, lastSeen: { used: 12, of: 110, intervalMs: 10_000, at: NOW } })
 const REFUSED = accountWith({ refused: 1 })
 const NOTHING = accountWith(undefined)

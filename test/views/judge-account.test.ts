@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { type Account, readAccount } from '../../src/accounts/account.ts'
-import { NEW_WATCH } from '../../src/limits/watch/watch.ts'
+import { NEW_POLL_STATE } from '../../src/limits/poll-state-text.ts'
 import { type JudgeFacts, judgeAccount, STATE_NAMES, troubleOf } from '../../src/views/judge-account.ts'
 import { VERDICT_LEVELS, type VerdictLevel } from '../../src/views/shapes/account.ts'
 import type { JudgedAlert } from '../../src/views/silenced.ts'
@@ -18,7 +18,7 @@ const WELL: JudgeFacts['account'] = {
       obtainedAt: String(NOW - MINUTE),
       expiresAt: String(NOW + 29 * MINUTE),
     },
-    { ...NEW_WATCH, polledAt: NOW - 9 * SECOND },
+    { ...NEW_POLL_STATE, polledAt: NOW - 9 * SECOND },
   ),
   nextRefreshAt: NOW + 15 * MINUTE,
   nextPollAt: NOW + 14 * MINUTE,

@@ -5,7 +5,7 @@ import type { AccountState } from '../../src/redis/keys.ts'
 import { VERDICT_LEVELS, type VerdictLevel } from '../../src/views/shapes/account.ts'
 import { type ListedAccount, seedListed } from '../accounts/search/seed-listed.ts'
 import { openLastingServer, openState } from '../http/open-server.ts'
-import { changeWatch } from '../support/changed-watch.ts'
+import { changePolls } from '../support/changed-polls.ts'
 import { redisOfFile } from '../support/of-file.ts'
 import { runs } from '../support/runs.ts'
 
@@ -56,7 +56,7 @@ async function seed({ steps, keys, clock }: Server, fleet: readonly GeneratedAcc
     await seedListed(steps, keys, [{ ...listed, ...(isKept ? { refresh: at(one.refresh), poll: at(one.poll) } : {}) }])
     const times = { obtainedAt: at(30), expiresAt: at(one.expiry) }
     await steps.hset(keys.account(hubId).account, times)
-    await changeWatch(steps, keys, hubId, { polledAt: now })
+    await changePolls(steps, keys, hubId, { polledAt: now })
     for (const { field, level, isAcknowledged } of one.alerts) {
       const acknowledged = { at: now, by: 'ann', until: now + MINUTE }
       const state = { ...openState(level, field, now - MINUTE), ...(isAcknowledged ? { acknowledged } : {}) }

@@ -11,7 +11,7 @@ import { anAlert } from '../alerts/an-alert.ts'
 import { makeWhole } from '../http/in-browser/scenes.ts'
 import { type openLastingServer, openState, readings } from '../http/open-server.ts'
 import { associations, properties, readings as readingsOf } from '../limits/reports.ts'
-import { changeWatch } from '../support/changed-watch.ts'
+import { changePolls } from '../support/changed-polls.ts'
 import { foresee } from '../support/forecasts.ts'
 import { logLines } from '../support/log-lines.ts'
 import { pollAndTell } from '../support/polled-account.ts'
@@ -70,23 +70,23 @@ export const SITUATIONS: Record<string, (server: Server) => Promise<void>> = {
     await connectAndRead(server)
     const at = server.clock.now()
     const failing = { count: 3, reason: 'the provider answered 401: it expired.', at, since: at }
-    await changeWatch(server.steps, server.keys, 4, { failing })
+    await changePolls(server.steps, server.keys, 4, { failing })
   },
   'and a permission is missing': async (server) => {
     await connect(server)
     const since = server.clock.now()
-    await changeWatch(server.steps, server.keys, 4, { blocked: { what: 'all', since, scopes: ['<b>contacts'] } })
+    await changePolls(server.steps, server.keys, 4, { blocked: { what: 'all', since, scopes: ['<b>contacts'] } })
   },
   'and it has more object types than are kept': async (server) => {
     await connectAndRead(server)
-    await changeWatch(server.steps, server.keys, 4, { typesLeftOut: 19_500 })
+    await changePolls(server.steps, server.keys, 4, { typesLeftOut: 19_500 })
   },
   'and it is polled earlier, near a threshold': async (server) => {
     await connectAndRead(server)
     const since = server.clock.now()
     const near = { is: 'near', series: 'type/0-1', usage: 93, limit: 100, level: 'warning', move: 'enter' } as const
     const because = { ...near, asks: 'percent', of: 95 } as const
-    await changeWatch(server.steps, server.keys, 4, { turn: { regularAt: since, because } })
+    await changePolls(server.steps, server.keys, 4, { turn: { regularAt: since, because } })
   },
   'and an object type came in place of another': async (server) => {
     await connectAndRead(server)
@@ -223,7 +223,7 @@ export const SITUATIONS: Record<string, (server: Server) => Promise<void>> = {
     }
     for (const hubId of [1, 2, 3, 4]) await connectAccount({ hubId, hubDomain: `n${hubId}.example.com` })
     const now = clock.now()
-    await changeWatch(steps, keys, 4, { polledAt: now - 3 * MINUTE })
+    await changePolls(steps, keys, 4, { polledAt: now - 3 * MINUTE })
     await open(2, 'token', openState('critical', 'token', now - 90 * MINUTE))
     await open(3, 'poll', openState('warning', 'poll', now - 30 * MINUTE))
     for (let n = 0; n < 25; n++) {

@@ -4,7 +4,6 @@ import { countOutcomes } from '../../src/limits/forecast/track-record.ts'
 import { noneUpcomingText, readUpcoming, recordText } from '../../src/views/upcoming.ts'
 import { pollAccount, properties, readings } from '../limits/reports.ts'
 import { seedAccount } from '../support/accounts.ts'
-import { changeWatch } from '../support/changed-watch.ts'
 import { foresee } from '../support/forecasts.ts'
 import { redisOfFile } from '../support/of-file.ts'
 
@@ -108,10 +107,10 @@ describe('who reaches a limit next', () => {
       5: { overall: [1_000, 0] },
     })
     await store.del(keys.account(1).forecast)
-    await changeWatch(store, keys, 2, {}, Buffer.from('x'))
+    await store.set(keys.account(2).poll, 'x')
     await store.del(keys.account(3).account)
     await store.set(keys.account(3).account, 'x')
-    await store.del(keys.account(5).watch)
+    await store.del(keys.account(5).poll)
     const { items, full } = await read()
     expect(idsOf(items)).toEqual([3, 4])
     expect(full).toEqual({ accounts: 1, items: [] })

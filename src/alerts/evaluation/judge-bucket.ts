@@ -1,4 +1,4 @@
-import type { Begun } from '../../limits/poll-store.ts'
+import type { MadePoll, PollToJudge } from '../../limits/poll.ts'
 import { BUCKET_SERIES, bucketReadings } from '../../limits/reports/api.ts'
 import { type Series, seriesId } from '../../limits/series.ts'
 import { type AlertWrites, NO_ALERT_WRITES } from '../../redis/steps.ts'
@@ -8,15 +8,6 @@ import { type Rule, type RuleSubject, ruleFor } from './rules.ts'
 import { asReading } from './worse.ts'
 
 const FIELD = seriesId(BUCKET_SERIES)
-
-/** A poll, as far as the bucket is concerned. */
-interface BucketPoll {
-  hubId: number
-  begun: Pick<Begun, 'hubDomain' | 'alertStates' | 'watch'>
-  /** After it. */
-  bucket: Begun['watch']['bucket']
-  at: number
-}
 
 type States = Readonly<Record<string, string>>
 
@@ -31,14 +22,18 @@ function isOn(rule: Rule | undefined): boolean {
 }
 
 /** Changes of the alert about the account's bucket. Where no rule asks, this costs nothing. */
-export function judgeBucket(settings: AlertSettings, { hubId, begun, bucket, at }: BucketPoll): AlertWrites {
-  const { hubDomain, alertStates, watch } = begun
+export function judgeBucket(
+  settings: AlertSettings,
+  { account, at }: MadePoll,
+  bucket: PollToJudge['bucket'],
+): AlertWrites {
+  const { hubId, hubDomain, alertStates, state } = account
   const after = bucketReadings(bucket)
-  const account = { hubId, hubDomain }
   if (after === undefined || !isBucketWatched(settings.rules, account, alertStates)) return NO_ALERT_WRITES
   const own = alertStates[FIELD]
   const states = own === undefined ? {} : { [FIELD]: own }
-  return decideAlerts(settings, { ...account, states, samples: {}, before: bucketReadings(watch.bucket), after }, at)
+  const before = bucketReadings(state.bucket)
+  return decideAlerts(settings, { hubId, hubDomain, states, samples: {}, before, after }, at)
 }
 
 /** The bucket by the last message of its alert, since readings don't have it. Undefined for other alerts. */

@@ -1,5 +1,5 @@
 import type { GrantedAccount, ScopesAnnouncer } from '../../accounts/connect-account.ts'
-import type { LastRefresh } from '../../limits/poll-store.ts'
+import type { LastRefresh } from '../../limits/poll.ts'
 import { failingAfter, type PollOutcome, type PollRecord, type Refused } from '../../limits/polling/poll-outcome.ts'
 import { type AlertWrites, NO_ALERT_WRITES } from '../../redis/steps.ts'
 import { countOf, formatCount } from '../../text/format-number.ts'

@@ -2,7 +2,7 @@ import type { Store } from '../../redis/connect.ts'
 import type { Keys } from '../../redis/keys.ts'
 import type { History, Snapshot } from '../history/history.ts'
 import { UnreadableKey } from '../history/packed-bytes.ts'
-import { readForecasts, readReadings } from '../history/stored-readings.ts'
+import { loadForecasts, loadReadings } from '../load-readings.ts'
 import { readAt } from '../readings.ts'
 import type { SeriesName } from '../reports/report.ts'
 import { isHidden, type Series, seriesId, seriesOf } from '../series.ts'
@@ -22,9 +22,9 @@ export async function forecastAccount(
   hubId: number,
   now: number,
 ): Promise<'stored' | 'none' | 'gone'> {
-  const readings = await readReadings(store, keys, hubId)
+  const readings = await loadReadings(store, keys, hubId)
   if (readings === 'unreadable')
-    throw new UnreadableKey(`account ${hubId}: its watch can't be read: the next poll puts it aside`)
+    throw new UnreadableKey(`account ${hubId}: its readings can't be read: the next poll puts it aside`)
   if (readings === undefined) {
     const is = await storeForecasts(store, keys, hubId, undefined)
     return is === 'stored' ? 'none' : is
@@ -32,7 +32,7 @@ export async function forecastAccount(
   const snapshots = await history.read(hubId, now - WINDOW_DAYS * DAY_MS, now)
   const points = dailyPoints(snapshots, now, (name) => readAt(name, readings))
   const forecasts = forecastSeries(seriesOf(readings), points, now)
-  const before = await readForecasts(store, keys, hubId)
+  const before = await loadForecasts(store, keys, hubId)
   const { rising } = forecasts
   const { open, ended } = followPredictions(before?.predictions ?? {}, { readings, snapshots, rising, now })
   const is = await storeForecasts(store, keys, hubId, { ...forecasts, predictions: open })

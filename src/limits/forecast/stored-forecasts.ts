@@ -25,9 +25,11 @@ export function freshForecasts(forecasts: AccountForecasts | undefined, now: num
   return forecasts === undefined || now - forecasts.at > KEPT_MS ? undefined : forecasts
 }
 
-/** True where stored forecasts are fresh; '' = there are none. The text is not parsed, since every poll asks. */
-export function areFresh(stored: string, now: number): boolean {
-  return now - Number.parseInt(stored.slice('{"at":'.length), 10) <= KEPT_MS
+/** The first moment at which stored forecasts are too old, ms; those that are so already stay so. */
+export function freshUntil(stored: string, now: number): number {
+  // Not parsed: every poll asks. '' = there are none.
+  const until = Number.parseInt(stored.slice('{"at":'.length), 10) + KEPT_MS + 1
+  return until > now ? until : LAST_MOMENT
 }
 
 /** Replaces the earlier forecast; undefined takes it away. An account that leaves, or is forgotten, gets none any more. */

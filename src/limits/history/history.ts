@@ -1,13 +1,12 @@
 import type { Store } from '../../redis/connect.ts'
 import type { Keys } from '../../redis/keys.ts'
 import { isOfOtherType } from '../../redis/other-type.ts'
+import { readPollState } from '../poll-state-text.ts'
 import type { Readings } from '../readings.ts'
 import type { SeriesName } from '../reports/report.ts'
 import { parseSeriesId, type Series } from '../series.ts'
-import { decodeWatch } from '../watch/packed-watch.ts'
 import { type Change, lastReadAt, undo, type Value, valuesOf } from './change.ts'
 import { readKey, UnreadableKey } from './packed-bytes.ts'
-import { unpackReadings } from './packed-readings.ts'
 import { decodeChanges, encodeBlock } from './stored-changes.ts'
 
 /** All that is known of an account's numbers. The values before the first change are in it, but not when they began. */
@@ -19,7 +18,7 @@ export interface AccountHistory {
   /** Oldest first. */
   changes: readonly Change[]
   readings: Readings
-  /** The account's watch as Redis holds it. */
+  /** The account's poll state as Redis holds it. */
   stored: Buffer
   /** How many records Redis holds: one for each change since it was thinned out last, and one for all before. */
   records: number
@@ -72,7 +71,7 @@ export class History {
   async changes(hubId: number): Promise<AccountHistory | undefined> {
     const keys = this.#keys.account(hubId)
     // Together, or a poll committed in between would pair new numbers with old changes.
-    const answers = await this.#store.multi().getBuffer(keys.watch).lrangeBuffer(keys.history, 0, -1).exec()
+    const answers = await this.#store.multi().getBuffer(keys.poll).lrangeBuffer(keys.history, 0, -1).exec()
     const [stored, records] = (answers ?? []).map(([error, answer]) => {
       if (isOfOtherType(error))
         throw new UnreadableKey(`account ${hubId}: its readings or its history are of another type`)
@@ -80,8 +79,11 @@ export class History {
       return answer
     }) as [Buffer | null, Buffer[]]
     if (stored === null) return undefined
-    const { readings: packed } = readKey(hubId, keys.watch, 'The next poll puts it aside.', () => decodeWatch(stored))
-    const readings = unpackReadings(hubId, keys, packed)
+    const state = readPollState(stored)
+    if (state === undefined) {
+      throw new UnreadableKey(`account ${hubId}: ${keys.poll} can't be read. The next poll puts it aside.`)
+    }
+    const readings = state.readings.all
     const readAt = readings && lastReadAt(readings)
     if (readings === undefined || readAt === undefined) return undefined
     const hint = 'Delete it: its history starts again with the next change.'

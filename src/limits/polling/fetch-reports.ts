@@ -1,12 +1,10 @@
-import type { BucketUse } from '../../provider/bucket-use.ts'
-import { classifyError } from '../../provider/classify.ts'
 import type { LimitsCall, ProviderClient } from '../../provider/client.ts'
 import type { CrmResult, ProviderFailure, ProviderResult } from '../../provider/failure.ts'
-import { parseJson } from '../../provider/read.ts'
 import type { Secret } from '../../runtime/secret.ts'
-import { answersFingerprint } from '../fingerprints.ts'
+import { answerDigests } from '../digest.ts'
 import { type Pair, pairId, pairOf } from '../pair.ts'
-import type { Begun } from '../poll-store.ts'
+import type { LoadedAccount } from '../poll.ts'
+import type { PollState } from '../poll-state.ts'
 import {
   failuresOf,
   isFailure,
@@ -20,6 +18,7 @@ import {
 import { ASSOCIATION_SOURCES, associationTargets, type BusyObjectType } from '../reports/companions.ts'
 import type { ReadReport, Report } from '../reports/report.ts'
 import type { AccountCall, AccountCalls, FetchDeps } from './account-calls.ts'
+import { type Answers, type RawReport, readReport } from './answers.ts'
 import { askableTypes, type BusyPairs, busyAmong, choosePairs, chooseSources, listedPairs } from './choose-pairs.ts'
 import {
   asPassing,
@@ -34,42 +33,12 @@ import type { AccountPollSettings } from './poll-settings.ts'
 export interface PollTarget {
   hubId: number
   accessToken: Secret
-  /** State of the account. Its readings are unpacked only where they matter. */
-  begun: Pick<Begun, 'watch' | 'readings' | 'pausedUntil'>
+  /** The account; its readings are parsed only where they matter. */
+  account: Pick<LoadedAccount, 'state' | 'pausedUntil'>
   /** `auto`: every ordered pair of the account's object types, in turns or as the companions name them. */
   settings: Pick<AccountPollSettings, 'reports' | 'pairs' | 'pairsPerPoll' | 'soonestMs'>
   /** Ask also for reports that the account did not have: someone wants to know now. */
   asksAll: boolean
-}
-
-/** An answer whose bytes may be known, or what was read in it. */
-export type RawReport = Buffer | ReadReport | ProviderFailure
-
-/** The answers to one poll. `RawReport`: not read yet, since a report may be recognized by its bytes. */
-export interface Answers<Report extends RawReport = ReadReport | ProviderFailure> {
-  /** Begin of the poll, ms. */
-  at: number
-  /** In their order. */
-  reports: ReadonlyMap<string, Report>
-  /** Fingerprint of reports that are all still bytes; undefined where not all came, or some were read already. */
-  fingerprint: string | undefined
-  /** Moments at which each call was answered, ms. None: the account is paused, and nothing was asked. */
-  calls: readonly number[]
-  bucketUse: BucketUse
-  /**
-   * Failures of the companions, and a pause where calls were left out: other reasons why the readings are not whole.
-   */
-  troubles: readonly ProviderFailure[]
-  /** Reports that the account does not have, with the moment until which they are not asked for, ms since 1970. */
-  notAvailable: Readonly<Record<string, number>>
-  /** Refusals that later polls have to confirm. */
-  unconfirmed: UnconfirmedRefusals
-  /** No call for this account before, ms since 1970. */
-  pausedUntil: number | undefined
-  /** With `auto`: a pair that has not been read by now had nothing at or near its limit, by the companions' answers. */
-  allPairsRead: boolean
-  /** The provider was found to have no companion endpoints: not to be asked before, ms since 1970. */
-  companionsAwayUntil: number | undefined
 }
 
 /**
@@ -80,8 +49,8 @@ export async function fetchReports(
   { provider, clock }: Pick<FetchDeps, 'provider' | 'clock'>,
   asked: PollTarget,
   calls: AccountCalls,
-): Promise<Answers<RawReport> | undefined> {
-  const { begun, settings } = asked
+): Promise<Answers | undefined> {
+  const { settings } = asked
   const now = clock.now()
   const notAvailable = asked.asksAll ? {} : notAvailableOf(asked, now)
   const left = settings.reports.filter(({ name }) => notAvailable[name] === undefined)
@@ -91,6 +60,7 @@ export async function fetchReports(
   const fetched: RawFetched = { at: now, reports: new Map(once.map(({ name }) => [name, PAUSED])) }
   const poll: Poll = {
     ...asked,
+    state: asked.account.state,
     settings: { ...settings, reports },
     provider,
     calls,
@@ -100,33 +70,24 @@ export async function fetchReports(
     lacking: new Map(),
     unconfirmed: {},
   }
-  calls.beginRound(begun.pausedUntil)
+  calls.beginRound(asked.account.pausedUntil)
   if (settings.pairs === 'auto') await askForAll(poll, once)
   else await askForListed(poll, once, settings.pairs)
   return calls.stopped ? undefined : answersOf(poll)
 }
 
 /** Reports that are not available, of those asked for. */
-function notAvailableOf({ begun, settings }: PollTarget, now: number): Record<string, number> {
+function notAvailableOf({ account, settings }: PollTarget, now: number): Record<string, number> {
   const notAvailable: Record<string, number> = {}
   for (const { name } of settings.reports) {
-    const until = begun.watch.notAvailable[name] ?? 0
+    const until = account.state.notAvailable[name] ?? 0
     if (until > now) notAvailable[name] = until
   }
   return notAvailable
 }
 
-/** Reads all that is still bytes. An unreadable report is a failure of that report. */
-export function readAnswers(raw: Answers<RawReport>): Answers {
-  const reports = new Map<string, ReadReport | ProviderFailure>()
-  for (const [key, answer] of raw.reports) {
-    reports.set(key, readRawReport(key, answer))
-  }
-  return { ...raw, reports }
-}
-
 /** True where the access token was not accepted: worth one refresh and one more try. */
-export function wasUnauthorized({ reports, troubles }: Answers<RawReport>): boolean {
+export function wasUnauthorized({ reports, troubles }: Answers): boolean {
   return [...failuresOf(reports.values()), ...troubles].some((failure) => failure.class === 'unauthorized')
 }
 
@@ -137,6 +98,7 @@ interface RawFetched {
 }
 
 interface Poll extends PollTarget {
+  state: PollState
   provider: ProviderClient
   calls: AccountCalls
   fetched: RawFetched
@@ -155,14 +117,14 @@ const PAUSED: ProviderFailure = {
   status: 0,
 }
 
-function answersOf(poll: Poll): Answers<RawReport> {
+function answersOf(poll: Poll): Answers {
   const { settings, calls, fetched, companions, notAvailable, allPairsRead = false } = poll
   const unconfirmed = confirmRefusals(poll)
   const isWhole = failuresOf(fetched.reports.values()).length === 0 && companions.failures.length === 0
   return {
     at: fetched.at,
     reports: inOrder(fetched.reports, settings),
-    fingerprint: fingerprintOf(poll),
+    digests: digestsOf(poll),
     calls: calls.made,
     bucketUse: calls.bucketUse,
     troubles: calls.leftOut && isWhole ? [PAUSED] : companions.failures,
@@ -179,17 +141,17 @@ function answersOf(poll: Poll): Answers<RawReport> {
  * Returns the refusals that later polls have to confirm.
  */
 function confirmRefusals(poll: Poll): UnconfirmedRefusals {
-  const { begun, fetched, lacking, notAvailable, unconfirmed } = poll
+  const { state, fetched, lacking, notAvailable, unconfirmed } = poll
   const { reports, at } = fetched
   for (const [name, refusal] of lacking) {
-    const wasRead = begun.readings.unpacked()?.[name] !== undefined
+    const wasRead = state.readings.all?.[name] !== undefined
     if (wasRead && !isConfirmed(poll, name)) reports.set(name, asPassing(refusal))
     else notAvailable[name] = at + ASK_AGAIN_MS
   }
   const forbidden = [...reports].flatMap(([key, raw]) =>
     isFailure(raw) && raw.class === 'forbidden' ? [{ key, refusal: raw }] : [],
   )
-  const isKnown = begun.watch.blocked !== undefined || forbidden.some(({ refusal }) => refusal.scopes !== undefined)
+  const isKnown = state.blocked !== undefined || forbidden.some(({ refusal }) => refusal.scopes !== undefined)
   for (const { key, refusal } of isKnown ? [] : forbidden) {
     if (!isConfirmed(poll, nameOfKey(key))) reports.set(key, asPassing(refusal))
   }
@@ -197,8 +159,8 @@ function confirmRefusals(poll: Poll): UnconfirmedRefusals {
 }
 
 /** Earlier refusals of what had no answer this time: nothing new is known of it. */
-function stillUnconfirmed({ begun, fetched, companions }: Poll): UnconfirmedRefusals {
-  const before = Object.entries(begun.watch.unconfirmed)
+function stillUnconfirmed({ state, fetched, companions }: Poll): UnconfirmedRefusals {
+  const before = Object.entries(state.unconfirmed)
   if (before.length === 0) return {}
   const reports = [...fetched.reports].map(([key, raw]) => ({ name: nameOfKey(key), raw }))
   const hadNoAnswer = (name: string) => {
@@ -209,8 +171,8 @@ function stillUnconfirmed({ begun, fetched, companions }: Poll): UnconfirmedRefu
   return Object.fromEntries(before.filter(([name]) => hadNoAnswer(name)))
 }
 
-function isConfirmed({ begun, settings, fetched, unconfirmed }: Poll, name: string): boolean {
-  const after = confirmRefusal(begun.watch.unconfirmed[name], fetched.at, settings.soonestMs)
+function isConfirmed({ state, settings, fetched, unconfirmed }: Poll, name: string): boolean {
+  const after = confirmRefusal(state.unconfirmed[name], fetched.at, settings.soonestMs)
   if (after !== 'confirmed') unconfirmed[name] = after
   return after === 'confirmed'
 }
@@ -219,17 +181,17 @@ function nameOfKey(key: string): string {
   return reportOfKey(key)?.report.name ?? key
 }
 
-function fingerprintOf({ begun, settings, fetched, calls, notAvailable }: Poll): string | undefined {
+function digestsOf({ state, settings, fetched, calls, notAvailable }: Poll): string | undefined {
   if (settings.pairs === 'auto' || calls.leftOut) return undefined
   // A missing report is remembered with the rest of the poll: a poll that only compares bytes would ask for it each
   // time.
-  if (!isAlike(notAvailable, begun.watch.notAvailable)) return undefined
+  if (!isAlike(notAvailable, state.notAvailable)) return undefined
   const bodies: Buffer[] = []
   for (const raw of fetched.reports.values()) {
     if (!Buffer.isBuffer(raw)) return undefined
     bodies.push(raw)
   }
-  return answersFingerprint(bodies)
+  return answerDigests(bodies)
 }
 
 function isAlike(some: Readonly<Record<string, number>>, others: Readonly<Record<string, number>>): boolean {
@@ -239,17 +201,6 @@ function isAlike(some: Readonly<Record<string, number>>, others: Readonly<Record
 }
 
 const NO_PAIR: Pair = { from: '', to: '' }
-
-/** Reads a raw report; an unreadable one is a failure. */
-export function readRawReport(key: string, raw: RawReport): ReadReport | ProviderFailure {
-  if (!Buffer.isBuffer(raw)) return raw
-  try {
-    const { report, pair } = reportOfKey(key) as { report: Report; pair: Pair }
-    return report.read(parseJson(raw), pair)
-  } catch (error) {
-    return classifyError(error)
-  }
-}
 
 const byNumbers = new Intl.Collator('en', { numeric: true })
 
@@ -266,11 +217,11 @@ function inOrder(
 }
 
 async function askForListed(poll: Poll, once: readonly Report[], pairs: readonly Pair[]): Promise<void> {
-  const { begun, settings, calls, fetched } = poll
+  const { state, settings, calls, fetched } = poll
   const paired = settings.reports.filter(({ perPair }) => perPair !== undefined)
   for (const report of paired) for (const pair of pairs) fetched.reports.set(readingKey(report, pair), NOT_ASKED)
-  // All readings are of one age, so that no pair has waited longer: unpacking them would cost more than a call.
-  const ordered = begun.watch.seen !== undefined ? pairs : listedPairs(pairs, pairsIn(begun.readings.unpacked()))
+  // All readings are of one age, so that no pair has waited longer: parsing them would cost more than a call.
+  const ordered = state.digests !== '' ? pairs : listedPairs(pairs, pairsIn(state.readings.all))
   await calls.make([
     ...once.map((report) => ask(poll, report, NO_PAIR)),
     ...ordered.flatMap((pair) => paired.map((report) => ask(poll, report, pair))),
@@ -278,16 +229,16 @@ async function askForListed(poll: Poll, once: readonly Report[], pairs: readonly
   if (!calls.leftOut) return
   // Pairs that were not asked for keep their earlier readings, if they have any.
   for (const [key, raw] of fetched.reports) {
-    if (raw === NOT_ASKED && begun.readings.unpacked()?.[key] === undefined) fetched.reports.delete(key)
+    if (raw === NOT_ASKED && state.readings.all?.[key] === undefined) fetched.reports.delete(key)
   }
 }
 
 /** First the reports that are asked for once: they name the object types. */
 async function askForAll(poll: Poll, once: readonly Report[]): Promise<void> {
-  const { begun, settings, calls, fetched } = poll
-  const before = begun.readings.unpacked()
+  const { state, settings, calls, fetched } = poll
+  const before = state.readings.all
   // Read at once: the rest hangs on it.
-  await calls.make(once.map((report) => ask(poll, report, NO_PAIR, readRawReport)))
+  await calls.make(once.map((report) => ask(poll, report, NO_PAIR, readReport)))
   // All of them are read by now.
   const reports = fetched.reports as Map<string, ReadReport | ProviderFailure>
   const types = askableTypes(typesIn(mergeReadings(before, { at: fetched.at, reports }))?.keys() ?? [])
@@ -299,7 +250,7 @@ async function askForAll(poll: Poll, once: readonly Report[]): Promise<void> {
     for (const report of paired) {
       for (const pair of empty) recordNone(poll, report, pair, readings.get(pairId(pair))?.limit ?? 0)
     }
-    await calls.make(chosen.flatMap((pair) => paired.map((report) => ask(poll, report, pair, readRawReport))))
+    await calls.make(chosen.flatMap((pair) => paired.map((report) => ask(poll, report, pair, readReport))))
     const isRead = (key: string) => !isFailure(reports.get(key) ?? NOT_ASKED)
     poll.allPairsRead = isAll && chosen.every((pair) => paired.every((report) => isRead(readingKey(report, pair))))
   }
@@ -315,7 +266,7 @@ const UNREAD = (_: string, raw: RawReport) => raw
 
 /** `keep`: what is kept of an answer until all have come: its bytes, or what is read in it. */
 function ask(poll: Poll, report: Report, pair: Pair, keep = UNREAD): AccountCall {
-  const { provider, accessToken, begun, settings, fetched } = poll
+  const { provider, accessToken, state, settings, fetched } = poll
   const call: LimitsCall<Buffer> = { endpoint: report.name, path: report.path(pair), read: (body) => body }
   const key = readingKey(report, pair)
   const stored = (result: CrmResult<Buffer>): CrmResult<unknown> => {
@@ -328,7 +279,7 @@ function ask(poll: Poll, report: Report, pair: Pair, keep = UNREAD): AccountCall
     }
     // A pair of `auto` was not configured: one that the provider doesn't know has nothing at its limit, now and when asked again.
     const isUnknownPair = report.perPair !== undefined && settings.pairs === 'auto' && isNotThere(result)
-    const before = isUnknownPair ? pairsIn(begun.readings.unpacked()).get(pairId(pair)) : undefined
+    const before = isUnknownPair ? pairsIn(state.readings.all).get(pairId(pair)) : undefined
     if (isUnknownPair && (before === undefined || (before.limit === 0 && !before.isBusy)))
       recordNone(poll, report, pair, 0)
     else fetched.reports.set(key, keep(key, valueOrFailure(result)))
@@ -384,10 +335,10 @@ function isNotThere(result: CrmResult<unknown>): boolean {
 }
 
 /** Pairs that were read before and not asked for now: their answers stay. */
-function keepOtherPairs({ begun, settings, fetched }: Poll, watched: readonly Pair[]): void {
+function keepOtherPairs({ state, settings, fetched }: Poll, watched: readonly Pair[]): void {
   for (const report of settings.reports.filter(({ perPair }) => perPair !== undefined)) {
     for (const key of watched.map((pair) => readingKey(report, pair))) {
-      if (begun.readings.unpacked()?.[key] === undefined || fetched.reports.has(key)) continue
+      if (state.readings.all?.[key] === undefined || fetched.reports.has(key)) continue
       fetched.reports.set(key, NOT_ASKED)
     }
   }
@@ -402,13 +353,13 @@ const ASK_AGAIN_MS = 24 * 3_600_000
 
 /** Which pairs have records at or near their limit, from the companion endpoints, if the provider has them. */
 async function askCompanions(poll: Poll, types: readonly string[]): Promise<BusyPairs | 'away' | 'failed'> {
-  const { provider, accessToken, begun, settings, fetched } = poll
-  if (fetched.at < begun.watch.companionsAwayUntil) return 'away'
+  const { provider, accessToken, state, settings, fetched } = poll
+  if (fetched.at < state.companionsAwayUntil) return 'away'
   const [sources = 'failed'] = await callCompanions(poll, [
     (done) => provider.limits(accessToken, ASSOCIATION_SOURCES, done),
   ])
   if (typeof sources === 'string') return sources
-  const readings = pairsIn(begun.readings.unpacked())
+  const readings = pairsIn(state.readings.all)
   const chosen = chooseSources(sources, { types, readings, pairsPerPoll: settings.pairsPerPoll })
   const answers = await callCompanions(
     poll,
@@ -428,8 +379,8 @@ async function callCompanions(
   poll: Poll,
   asks: readonly ((done: (result: CrmResult<BusyObjectType[]>) => void) => void)[],
 ): Promise<(BusyObjectType[] | 'away' | 'failed')[]> {
-  const { begun, calls, companions, fetched } = poll
-  const wereThere = begun.watch.allPairsRead
+  const { state, calls, companions, fetched } = poll
+  const wereThere = state.allPairsRead
   const answers = asks.map((): BusyObjectType[] | 'away' | 'failed' => 'failed')
   const note = (result: CrmResult<BusyObjectType[]>, place: number) => {
     if (result.ok) {

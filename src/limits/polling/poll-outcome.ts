@@ -1,8 +1,8 @@
 import type { ProviderFailure } from '../../provider/failure.ts'
 import type { ReportGaps } from '../../provider/read.ts'
+import type { PollFailure, PollNotes } from '../poll-state.ts'
 import { type Fetched, failuresOf, isFailure, NOT_ASKED, reportOfKey, wordsOfKey } from '../readings.ts'
-import type { PollFailure, Watch } from '../watch/watch.ts'
-import type { Answers } from './fetch-reports.ts'
+import type { ReadAnswers } from './answers.ts'
 
 /** Outcome of one poll for its account: readable, refused, failing. */
 export interface PollOutcome {
@@ -27,13 +27,13 @@ export interface Refused {
 }
 
 /** Outcome of earlier polls. */
-export type PollRecord = Pick<Watch, 'failing' | 'blocked'>
+export type PollRecord = Pick<PollNotes, 'failing' | 'blocked'>
 
 /** Most scopes that are kept: more are of no use, and the words come from outside. */
 const MOST_SCOPES = 20
 const SCOPE = /^[\w.:-]{1,80}$/
 
-export function outcomeOf(answers: Pick<Answers, 'reports' | 'troubles' | 'notAvailable'>): PollOutcome {
+export function outcomeOf(answers: Pick<ReadAnswers, 'reports' | 'troubles' | 'notAvailable'>): PollOutcome {
   const missing = [...answers.reports].flatMap(([key, report]) =>
     isFailure(report) ? [{ what: reportOfKey(key)?.report.words ?? key, failure: report }] : [],
   )
@@ -53,7 +53,7 @@ export function outcomeOf(answers: Pick<Answers, 'reports' | 'troubles' | 'notAv
   }
 }
 
-function partlyRead({ reports }: Pick<Answers, 'reports'>): PollFailure['partly'] {
+function partlyRead({ reports }: Pick<ReadAnswers, 'reports'>): PollFailure['partly'] {
   const namesOf = (isMeant: (report: object) => boolean) => [
     ...new Set([...reports].flatMap(([key, report]) => (isMeant(report) ? (reportOfKey(key)?.report.name ?? []) : []))),
   ]

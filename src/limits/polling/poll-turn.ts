@@ -29,8 +29,3 @@ export interface PollTurn {
   regularAt: number
   because: TurnBecause
 }
-
-/** The turn as a watch stores it: without what a plan has beside. */
-export function shortTurn({ regularAt, because }: PollTurn): PollTurn {
-  return { regularAt, because }
-}

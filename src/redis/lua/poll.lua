@@ -3,12 +3,12 @@
 --!step commitPolls
 --!include account-step
 --!include refusal
--- Commits polls in one step: the watch of each account, its next poll; and where there are any, records, history,
+-- Commits polls in one step: what polls know of each account, its next poll; and where there are any, records, history,
 -- states of alerts, alerts to send. The claim is compared with the one that the poll was made by: a poll that lost it
 -- changes nothing.
 -- KEYS: accounts. ARGV, for each: its claim, next poll, when it counts
---   as read ('' = nothing was), its watch, `PollChanges` packed ('' = nothing of it), line of JSON for the history ('' = nothing changed),
---   records behind the numbers ('' = as they are, 'longer' = but kept for longer, 'none').
+--   as read ('' = nothing was), its poll state, `PollChanges` packed ('' = nothing of it), line of JSON for the history ('' = nothing changed),
+--   records behind the numbers ('' = as they are, 'none').
 -- Returns for each 'committed' | 'gone' | 'lost' | 'stale' (an alert is not as it was read: it is due again at once) | error.
 local EACH = 7
 -- A daily job thins the history out; without it this keeps an account from growing without end.
@@ -36,8 +36,7 @@ local function writeMore(hubId, more, record, samples, pollAt)
   if more.isFirst then redis.call('ZADD', firstReadingsKey(), 'XX', 0, hubId) end
   if more.nearness == 'none' then redis.call('ZREM', nearestKey(), hubId)
   elseif more.nearness then redis.call('ZADD', nearestKey(), more.nearness, hubId) end
-  if samples == 'longer' then redis.call('PEXPIRE', samplesKey(), more.samplesMs)
-  elseif samples == 'none' then redis.call('DEL', samplesKey())
+  if samples == 'none' then redis.call('DEL', samplesKey())
   elseif samples ~= '' then redis.call('SET', samplesKey(), samples, 'PX', more.samplesMs) end
   if record ~= '' and redis.call('RPUSH', historyKey(), record) > MOST_RECORDS then
     redis.call('LTRIM', historyKey(), -MOST_RECORDS, -1)
@@ -53,7 +52,7 @@ local claims = redis.call('ZMSCORE', dueKey('poll'), unpack(hubIds, 1, #ARGV / E
 local set, due, fresh = {}, {}, {}
 for n = 1, #ARGV / EACH do
   local hubId, claim = hubIds[n], tonumber(claims[n] or '')
-  local made, pollAt, freshAt, watch, more, record, samples = unpack(ARGV, (n - 1) * EACH + 1, n * EACH)
+  local made, pollAt, freshAt, state, more, record, samples = unpack(ARGV, (n - 1) * EACH + 1, n * EACH)
   if not claim then answers[n] = 'gone'
   elseif claim ~= tonumber(made) then answers[n] = 'lost'
   else
@@ -64,12 +63,12 @@ for n = 1, #ARGV / EACH do
       if not worked then answers[n] = refusal(isWritten)
       elseif not isWritten then
         answers[n] = 'stale'
-        markWatch('s')
+        markPolls('1')
         due[#due + 1], due[#due + 2] = redisNow(), hubId
       else pollAt = at end
     end
     if answers[n] == 'committed' then
-      set[#set + 1], set[#set + 2] = watchKey(), watch
+      set[#set + 1], set[#set + 2] = pollKey(), state
       due[#due + 1], due[#due + 2] = pollAt, hubId
       if freshAt ~= '' then fresh[#fresh + 1], fresh[#fresh + 2] = freshAt, hubId end
     end
@@ -93,9 +92,9 @@ return 'stored'
 --!step replaceHistory
 --!include account-step
 -- The history of an account, thinned out.
--- ARGV: the account's watch as it was read, how many records its history had then, the one record in place of them.
+-- ARGV: the account's poll state as it was read, how many records its history had then, the one record in place of them.
 -- Returns 'replaced' | 'lost' (it was polled or thinned out since it was read: nothing is changed).
-if redis.call('GET', watchKey()) ~= ARGV[1] or redis.call('LLEN', historyKey()) ~= tonumber(ARGV[2]) then return 'lost' end
+if redis.call('GET', pollKey()) ~= ARGV[1] or redis.call('LLEN', historyKey()) ~= tonumber(ARGV[2]) then return 'lost' end
 
 redis.call('DEL', historyKey())
 redis.call('RPUSH', historyKey(), ARGV[3])

@@ -61,7 +61,7 @@ if redis.call('EXISTS', ACCOUNT) == 0 then
   end
 end
 -- The next poll begins anew, and ends the alert about this.
-markWatch('s')
+markPolls('1')
 redis.call('ZADD', dueKey('poll'), 'XX', now, hubId)
 if alertsAreAsRead(writes.changes) then writeAlerts(hubId, writes) end
 return 'put aside'

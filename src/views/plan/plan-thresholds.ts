@@ -1,7 +1,7 @@
 import type { AccountName } from '../../accounts/match-account.ts'
 import { LIVE_STATES, liveHubIds } from '../../accounts/registry.ts'
 import { storedStates } from '../../alerts/open-alerts.ts'
-import { readForecasts, readReadings } from '../../limits/history/stored-readings.ts'
+import { loadForecasts, loadReadings } from '../../limits/load-readings.ts'
 import { type CurrentSeries, currentSeries } from '../account-view.ts'
 import type { PlannedAccountShape } from '../shapes/thresholds.ts'
 import type { RuleSet, ViewDeps } from '../view-deps.ts'
@@ -58,8 +58,8 @@ async function readStored(deps: Sources, hubId: number): Promise<Stored | undefi
   const { store, keys, registry, clock } = deps
   const [account, kept, forecasts, states] = await Promise.all([
     registry.get(hubId),
-    readReadings(store, keys, hubId),
-    readForecasts(store, keys, hubId),
+    loadReadings(store, keys, hubId),
+    loadForecasts(store, keys, hubId),
     storedStates(store, keys, hubId),
   ])
   if (account === undefined || !LIVE_STATES.includes(account.state)) return undefined

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { encodeState } from '../../../src/alerts/alert-state.ts'
 import { type BrowserPages, LOOKS, openBrowserPages, screenshot } from '../../support/browser-pages.ts'
-import { changeWatch } from '../../support/changed-watch.ts'
+import { changePolls } from '../../support/changed-polls.ts'
 import { redisOfFile } from '../../support/of-file.ts'
 import { ADMIN_TOKEN, BEARER, openLastingServer, openState } from '../open-server.ts'
 import { connectRichAccount, EXPLAIN } from './scenes.ts'
@@ -141,12 +141,12 @@ test('an account of 25 object types and four pairs is no longer than a look take
   const near = { is: 'near', series: 'type/0-2', usage: 93, limit: 100, level: 'warning', move: 'enter' } as const
   const because = { ...near, asks: 'percent', of: 95, since: clock.now() } as const
   const failure = 'the provider answered 500 to custom properties: Internal Server Error, request 4711'
-  await changeWatch(steps, keys, 4711, {
+  await changePolls(steps, keys, 4711, {
     turn: { regularAt: clock.now(), because },
     failing: { count: 3, reason: failure, at: clock.now(), since: 1 },
   })
   await heights('worst day')
-  await changeWatch(steps, keys, 4711, { turn: undefined, failing: undefined })
+  await changePolls(steps, keys, 4711, { turn: undefined, failing: undefined })
   await steps.del(own.alerts)
   await steps.hset(own.alerts, before)
 })

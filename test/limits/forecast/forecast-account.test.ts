@@ -32,7 +32,7 @@ async function polledDaily(days: number, read: (n: number, at: number) => Readin
     keys,
     deps: services,
     stored: () => store.get(keys.account(HUB).forecast),
-    told: async () => decodeForecasts((await services.polls.read(HUB))?.forecasts ?? ''),
+    told: async () => decodeForecasts((await services.polls.loadOne(HUB))?.forecasts ?? ''),
   }
 }
 

@@ -3,8 +3,6 @@ import { describe, expect, test } from 'vitest'
 import type { AccountHistory, History } from '../../../src/limits/history/history.ts'
 import { UnreadableKey } from '../../../src/limits/history/packed-bytes.ts'
 import { mergeReadings, type Readings } from '../../../src/limits/readings.ts'
-import { encodeWatch } from '../../../src/limits/watch/packed-watch.ts'
-import { NEW_WATCH } from '../../../src/limits/watch/watch.ts'
 import { HUB, worldOfFile } from '../../support/world.ts'
 import { associations, fetched, pollAccount, properties, readings } from '../reports.ts'
 import { expectedOf, GAP_MS, plainSeries, START, sequences, sorted } from './report-sequences.ts'
@@ -190,16 +188,11 @@ describe('what can not be read', () => {
     )
     await expect(history.changes(HUB)).rejects.toThrow(UnreadableKey)
     const { polls, samples } = services
-    const message = `account 123: ${own.watch} can't be read`
-    // Its numbers, and all that polls know of it.
-    await store.set(own.watch, encodeWatch(NEW_WATCH, Buffer.from('x')))
-    await expect(history.read(HUB, 0, at(9))).rejects.toThrow(message)
-    const begun = await polls.read(HUB)
-    expect(() => begun?.readings.unpacked()).toThrow(message)
-    await store.set(own.watch, 'x')
+    const message = `account 123: ${own.poll} can't be read`
+    await store.set(own.poll, 'x')
     await expect(history.read(HUB, 0, at(9))).rejects.toThrow(message)
     await expect(history.changes(HUB)).rejects.toThrow(UnreadableKey)
-    await expect(polls.read(HUB)).rejects.toThrow("account 123: its watch can't be read")
+    await expect(polls.loadOne(HUB)).rejects.toThrow("account 123: what its polls know can't be read")
     await store.set(own.samples, 'x')
     await expect(samples.read(HUB)).rejects.toThrow(`account 123: ${own.samples} can't be read`)
   })

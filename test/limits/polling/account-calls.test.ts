@@ -98,7 +98,7 @@ describe('the calls of a poll', () => {
 
 describe('a paused account', () => {
   const begun = async ({ polls }: Awaited<ReturnType<typeof account>>, hubId = HUB) =>
-    (await polls.read(hubId))?.pausedUntil
+    (await polls.loadOne(hubId))?.pausedUntil
 
   test('is left alone by every worker until the pause ends, and no other account is', async () => {
     const one = await account(20)

@@ -1,33 +1,26 @@
 import { describe, expect, test } from 'vitest'
-import { encodeReadings } from '../../../src/limits/history/packed-readings.ts'
 import type { Pair } from '../../../src/limits/pair.ts'
-import { PackedReadings } from '../../../src/limits/poll-store.ts'
+import type { PollState } from '../../../src/limits/poll-state.ts'
 import { AccountCalls, type FetchDeps } from '../../../src/limits/polling/account-calls.ts'
-import {
-  fetchReports,
-  type PollTarget,
-  readAnswers,
-  wasUnauthorized,
-} from '../../../src/limits/polling/fetch-reports.ts'
+import { readAnswers } from '../../../src/limits/polling/answers.ts'
+import { fetchReports, type PollTarget, wasUnauthorized } from '../../../src/limits/polling/fetch-reports.ts'
 import { type Fetched, failuresOf, mergeReadings, NOT_ASKED, type Readings } from '../../../src/limits/readings.ts'
 import { REPORTS, reportNamed } from '../../../src/limits/reports/all-reports.ts'
 import type { Report } from '../../../src/limits/reports/report.ts'
-import { NEW_WATCH, type Watch } from '../../../src/limits/watch/watch.ts'
-import { createKeys } from '../../../src/redis/keys.ts'
 import { InFlight } from '../../../src/runtime/concurrency.ts'
 import { Secret } from '../../../src/runtime/secret.ts'
 import { type FakeAnswers, fails, failure, fakeProvider, reads } from '../../support/fake-provider.ts'
 import { HandClock } from '../../support/hand-clock.ts'
-import { associations, pairNumbers, pairReports, properties, readBody, readings } from '../reports.ts'
+import { associations, pairNumbers, pairReports, polledState, properties, readBody, readings } from '../reports.ts'
 
-const keys = createKeys('test')
 const HUB = 123
 const token = new Secret('access-1')
 const PAIRS: Pair[] = [
   { from: '0-1', to: '0-2' },
   { from: '0-1', to: '0-3' },
 ]
-type All = PollTarget['settings'] & Partial<Watch> & { readings: Readings | undefined; pausedUntil: number }
+type All = PollTarget['settings'] &
+  Omit<Partial<PollState>, 'readings'> & { readings: Readings | undefined; pausedUntil: number }
 const listed = (pairs: Pair[], readings?: Readings): All => ({ ...AUTO, pairs, readings })
 const AUTO: All = {
   reports: REPORTS.slice(0, 2),
@@ -56,12 +49,11 @@ function worker(does: FakeAnswers = {}, requests = 20, clock = new HandClock()) 
     stillPolling: () => {},
     pauseCalls: async (hubId, until) => void paused.push([hubId, until]),
   }
-  const hear = ({ reports, pairs, pairsPerPoll, soonestMs, readings, pausedUntil, ...watch }: All, signal = never) => {
-    const packed = readings && encodeReadings(readings)
-    const begun = { watch: { ...NEW_WATCH, ...watch }, readings: new PackedReadings(HUB, keys, packed), pausedUntil }
-    const calls = new AccountCalls(deps, { hubId: HUB, before: begun.watch.calls }, signal)
+  const hear = ({ reports, pairs, pairsPerPoll, soonestMs, readings, pausedUntil, ...notes }: All, signal = never) => {
+    const account = { state: polledState(1, readings, notes), pausedUntil }
+    const calls = new AccountCalls(deps, { hubId: HUB, before: notes.calls }, signal)
     const settings = { reports, pairs, pairsPerPoll, soonestMs }
-    return fetchReports(deps, { hubId: HUB, accessToken: token, begun, settings, asksAll: false }, calls)
+    return fetchReports(deps, { hubId: HUB, accessToken: token, account, settings, asksAll: false }, calls)
   }
   /** All that is heard, read; `failures`: all of it that failed. */
   const fetch = async (asked: All, signal = never) => {
@@ -148,7 +140,7 @@ describe('a poll that is told that it is enough', () => {
     const fetched = await fetch(listed(many, before))
     expect(provider.calls.length).toBeLessThanOrEqual(6)
     // What it left out it would not ask for, were it recognized by its bytes.
-    expect(fetched).toMatchObject({ pausedUntil: clock.now() + 10_000, fingerprint: undefined })
+    expect(fetched).toMatchObject({ pausedUntil: clock.now() + 10_000, digests: undefined })
     expect(fetched?.failures).toMatchObject([{ class: 'transient', code: 'paused' }])
     expect(paused).toEqual([[HUB, clock.now() + 10_000]])
   })
@@ -489,7 +481,7 @@ describe('a report that the plan of an account may lack', () => {
       [{}, { pipelines: clock.now() + 1 }].map((notAvailable) => hear({ ...asked, notAvailable })),
     )
     expect(heads.map((head) => head?.calls.length)).toEqual([2, 1])
-    expect(new Set(heads.map((head) => head?.fingerprint)).size).toBe(2)
-    expect(heads.every((head) => head?.fingerprint !== undefined)).toBe(true)
+    expect(new Set(heads.map((head) => head?.digests)).size).toBe(2)
+    expect(heads.every((head) => head?.digests !== undefined)).toBe(true)
   })
 })

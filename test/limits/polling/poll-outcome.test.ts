@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { typeChanges } from '../../../jobs/poll-logs.ts'
+import { typeChanges } from '../../../src/limits/poll-lines.ts'
+import type { PollBlocked } from '../../../src/limits/poll-state.ts'
 import { gapsAfter, outcomeOf, type PollRecord, troublesAfter } from '../../../src/limits/polling/poll-outcome.ts'
-import type { PollBlocked } from '../../../src/limits/watch/watch.ts'
 import type { FailureClass, ProviderFailure } from '../../../src/provider/failure.ts'
 import { associations, fetched as heard, properties, readings } from '../reports.ts'
 

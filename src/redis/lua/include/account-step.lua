@@ -17,7 +17,7 @@ standAt(KEYS[1])
 
 local function tokensKey() return AT .. ':tokens:' .. OF end
 local function accessKey() return AT .. ':access:' .. OF end
-local function watchKey() return AT .. ':watch:' .. OF end
+local function pollKey() return AT .. ':poll:' .. OF end
 local function samplesKey() return AT .. ':samples:' .. OF end
 local function historyKey() return AT .. ':history:' .. OF end
 local function forecastKey() return AT .. ':forecast:' .. OF end
@@ -143,11 +143,11 @@ local function setFields(fields)
   if #gone > 0 then redis.call('HDEL', ACCOUNT, unpack(gone)) end
 end
 
--- Marks the watch so that the next poll begins with less, see `packed-watch.ts`: 's', polling was stopped for a while,
--- or its alerts changed; 'g', a new grant, which includes that. An unreadable watch is found by the next poll.
-local function markWatch(mark)
-  local stands = redis.pcall('GETRANGE', watchKey(), 0, 0)
-  if stands == '1' or (stands == 's' and mark == 'g') then redis.call('SETRANGE', watchKey(), 0, mark) end
+-- Marks what polls know of the account so that the next one begins with less, see `poll-state-text.ts`: '1', polling was
+-- stopped for a while, or its alerts changed; '2', a new grant, which includes that. Unreadable text is found by the next poll.
+local function markPolls(mark)
+  local stands = redis.pcall('GETRANGE', pollKey(), 0, 0)
+  if stands == '0' or (stands == '1' and mark == '2') then redis.call('SETRANGE', pollKey(), 0, mark) end
 end
 
 -- The account is polled, next at `at`. Until it was read for the first time, it counts as read when that began.
@@ -164,7 +164,7 @@ local function stopPolling(hubId)
   redis.call('ZREM', pollFailingKey(), hubId)
   redis.call('ZREM', nearestKey(), hubId)
   -- A poll that sees what the last one saw does not rank it anew.
-  markWatch('s')
+  markPolls('1')
 end
 
 -- The lease of an account is a note in it: the owner that works on its tokens, since when (by the owner's clock), and until when if it

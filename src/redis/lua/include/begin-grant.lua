@@ -14,7 +14,7 @@ local function beginGrant(hubId, version, refresh, fields, refreshAt)
   redis.call('HDEL', ACCOUNT, 'failures', 'failureClass', 'failureReason', 'failureAt', 'failingSince', 'rejectedAt',
     'retryAt', 'parkedUntil', 'refreshing', 'interruptedAt', 'tokenOf', 'metadataDue', 'uninstallAskedAt', 'uninstallReason', 'uninstallBy',
     'uninstallAttempts', 'uninstallFailureReason', 'uninstallFailureAt', 'uninstalledAt', 'uninstallEnding', 'purgeAt')
-  markWatch('g')
+  markPolls('2')
   redis.call('ZREM', pollFailingKey(), OF)
   redis.call('ZREM', firstReadingsKey(), OF)
   setVersion(version)

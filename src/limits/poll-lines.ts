@@ -1,14 +1,23 @@
-import { type Readings, typesIn } from '../src/limits/readings.ts'
-import { MOST_OBJECT_TYPES } from '../src/provider/bounds.ts'
-import { gapLines, type ReportGaps } from '../src/provider/read.ts'
-import type { Logger } from '../src/runtime/logger.ts'
-import { cleanText } from '../src/text/clean-text.ts'
+import { MOST_OBJECT_TYPES } from '../provider/bounds.ts'
+import { gapLines, type ReportGaps } from '../provider/read.ts'
+import { cleanText } from '../text/clean-text.ts'
+import type { LoadedAccount, PollLine } from './poll.ts'
+import type { PollOutcome } from './polling/poll-outcome.ts'
+import { type Readings, typesIn } from './readings.ts'
 
-/** A line for the log, once the poll is committed. Made at once: what it is made from is far larger. */
-export type PollLine = [level: 'info' | 'warn', fields: Parameters<Logger['info']>[0], text: string]
-
-export function logPoll(log: Logger, lines: readonly PollLine[]): void {
-  for (const [level, fields, text] of lines) log[level](fields, text)
+/** Calls that failed, and scopes that are newly missing. */
+export function linesOfTroubles({ hubId, state }: LoadedAccount, { failures, refused }: PollOutcome): PollLine[] {
+  const [failure] = failures
+  const lines: PollLine[] = []
+  if (failure !== undefined) {
+    const { class: kind, code: reason, message } = failure
+    lines.push(['warn', { code: `poll.${kind}`, hubId, reason, calls: failures.length }, message])
+  }
+  if (refused !== undefined && state.blocked === undefined) {
+    const fields = { code: 'poll.forbidden' as const, hubId, ...refused }
+    lines.push(['warn', fields, 'a scope is missing: not everything can be read'])
+  }
+  return lines
 }
 
 /** `disagreement`: what `disagreeingPercentage` found. */

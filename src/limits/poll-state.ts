@@ -1,0 +1,100 @@
+import type { StoredBucketUse } from '../provider/bucket-use.ts'
+import type { ReportGaps } from '../provider/read.ts'
+import type { CallsMade } from './polling/call-share.ts'
+import type { UnconfirmedRefusals } from './polling/confirm-refusal.ts'
+import type { PollTurn } from './polling/poll-turn.ts'
+import type { StoredReadings } from './stored-readings.ts'
+
+/**
+ * All that polls know of an account: for the next poll to start from, and for pages to show. It is one value, read and
+ * written whole with the account's claim. Moments are ms since 1970; 0 = never.
+ */
+export interface PollState extends PollHead, PollNotes {
+  /** Polling ended since, or its alerts were changed: nothing rests on the last poll. */
+  isInterrupted: boolean
+  readings: StoredReadings
+}
+
+/** The part that every poll reads and writes. */
+export interface PollHead {
+  /** Digests of the last poll's answers, one behind the other; '' where not everything was read. */
+  digests: string
+  /** Digest of all that its judgement rests on beside the answers. */
+  rules: string
+  /** By the same answers and rules nothing is new before; 0: every poll is judged. */
+  restUntil: number
+  /** Moment of the last reading. */
+  polledAt: number
+  /** Why it is polled next, and when its regular turn is; undefined where none was planned yet. */
+  turn: PollTurn | undefined
+  /** Use of its bucket of calls. */
+  bucket: StoredBucketUse | undefined
+  /** The last calls, for its share of the provider's bucket. */
+  calls: CallsMade | undefined
+}
+
+/** The part that only a poll with news writes anew. */
+export interface PollNotes {
+  /** Polls that failed in a row, wholly or in part; undefined: the last one did not. */
+  failing: PollFailure | undefined
+  /** Reports that no scope lets be read. */
+  blocked: PollBlocked | undefined
+  /** Object types that the last report named beyond what is kept of one account. */
+  typesLeftOut: number
+  /** Fields of the last reports that could not be read. */
+  gaps: ReportGaps
+  /** Reports that its plan, or its scopes, lack: until when they are not asked for. */
+  notAvailable: Readonly<Record<string, number>>
+  /** Refusals that later polls have to confirm. */
+  unconfirmed: UnconfirmedRefusals
+  /** With automatic pairs: until when the provider is known to have no companion endpoints. */
+  companionsAwayUntil: number
+  /** With automatic pairs: one that was not read before had nothing at or near its limit. */
+  allPairsRead: boolean
+  /** True where it was logged already that a reported percentage disagrees. */
+  disagreed: boolean
+  /** False where the account has no alerts: then their states need no reading. */
+  hasAlerts: boolean
+  /** The records behind the numbers that are kept; undefined: none. */
+  records: StoredRecords | undefined
+}
+
+export interface PollFailure {
+  count: number
+  reason: string
+  /** The last one. */
+  at: number
+  since: number
+  /** Reports by their names, where the last poll read a part; one of many pairs may be in both. Absent: it read nothing. */
+  partly?: { unread: string[]; read: string[] }
+}
+
+export interface PollBlocked {
+  what: 'all' | 'part'
+  since: number
+  /** Scopes that would do, by the provider's answer, which may be wrong. */
+  scopes: string[]
+}
+
+export interface StoredRecords {
+  /** Digests of the records of each report, in the order of the answers; '' where not everything was read. */
+  digests: string
+  /** How long before the account's last reading they were read, ms: at rest they are read with it. */
+  age: number
+  /** Moment at which they expire. */
+  until: number
+}
+
+export const NO_NOTES: PollNotes = {
+  failing: undefined,
+  blocked: undefined,
+  typesLeftOut: 0,
+  gaps: {},
+  notAvailable: {},
+  unconfirmed: {},
+  companionsAwayUntil: 0,
+  allPairsRead: false,
+  disagreed: false,
+  hasAlerts: false,
+  records: undefined,
+}

@@ -1,0 +1,112 @@
+import type { BucketUse } from '../../provider/bucket-use.ts'
+import { classifyError } from '../../provider/classify.ts'
+import type { ProviderFailure } from '../../provider/failure.ts'
+import { parseJson } from '../../provider/read.ts'
+import { ANSWER_DIGEST, answerDigests } from '../digest.ts'
+import type { Pair } from '../pair.ts'
+import type { PollState } from '../poll-state.ts'
+import { isFailure, reportOfKey } from '../readings.ts'
+import type { ReadReport, Report } from '../reports/report.ts'
+import type { RecordChoice } from '../samples.ts'
+import type { UnconfirmedRefusals } from './confirm-refusal.ts'
+
+/** An answer: its bytes, since a poll may know these already; or what was read in it where the next calls hang on that. */
+export type RawReport = Buffer | ReadReport | ProviderFailure
+
+/** The answers to one poll. */
+export interface Answers {
+  /** Begin of the poll, ms. */
+  at: number
+  /** In their order. */
+  reports: ReadonlyMap<string, RawReport>
+  /** Digests of answers that are all still bytes; undefined where not all came, or some were read already. */
+  digests: string | undefined
+  /** Moments at which each call was answered, ms. None: the account is paused, and nothing was asked. */
+  calls: readonly number[]
+  bucketUse: BucketUse
+  /**
+   * Failures of the companions, and a pause where calls were left out: other reasons why the readings are not whole.
+   */
+  troubles: readonly ProviderFailure[]
+  /** Reports that the account does not have, with the moment until which they are not asked for, ms since 1970. */
+  notAvailable: Readonly<Record<string, number>>
+  /** Refusals that later polls have to confirm. */
+  unconfirmed: UnconfirmedRefusals
+  /** No call for this account before, ms since 1970. */
+  pausedUntil: number | undefined
+  /** With `auto`: a pair that has not been read by now had nothing at or near its limit, by the companions' answers. */
+  allPairsRead: boolean
+  /** The provider was found to have no companion endpoints: not to be asked before, ms since 1970. */
+  companionsAwayUntil: number | undefined
+}
+
+/** The answers of a poll, read. An unreadable report is a failure of that report. */
+export interface ReadAnswers extends Omit<Answers, 'reports'> {
+  reports: ReadonlyMap<string, ReadReport | ProviderFailure>
+}
+
+export function readAnswers(answers: Answers): ReadAnswers {
+  const reports = new Map<string, ReadReport | ProviderFailure>()
+  for (const [key, answer] of answers.reports) reports.set(key, readReport(key, answer))
+  return { ...answers, reports }
+}
+
+export function readReport(key: string, answer: RawReport): ReadReport | ProviderFailure {
+  if (!Buffer.isBuffer(answer)) return answer
+  try {
+    const { report, pair } = reportOfKey(key) as { report: Report; pair: Pair }
+    return report.read(parseJson(answer), pair)
+  } catch (error) {
+    return classifyError(error)
+  }
+}
+
+/**
+ * The same, where an answer of the same bytes as last time is neither parsed nor compared: its values are those that are
+ * kept. Undefined: all have to be read. Records of all reports are stored together, and a gap hides what was there before.
+ */
+export function readChangedAnswers(state: PollState, answers: Answers, choice: RecordChoice): ReadAnswers | undefined {
+  const kept = state.readings.all
+  const reports = new Map<string, ReadReport>()
+  if (kept === undefined || answers.digests?.length !== state.digests.length) return undefined
+  for (const [key, answer] of answers.reports) {
+    const place = reports.size * ANSWER_DIGEST
+    const before = kept[key]
+    if (before === undefined) return undefined
+    if (isSameAt(place, answers.digests, state.digests)) {
+      const leftOut = reportOfKey(key)?.report.namesTypes ? state.typesLeftOut : 0
+      reports.set(key, { values: before.values, leftOut, isAsBefore: true })
+      continue
+    }
+    const report = readReport(key, answer)
+    if (isFailure(report) || report.gaps !== undefined || report.isPartial) return undefined
+    const records = state.records?.digests ?? NO_RECORDS.repeat(answers.reports.size)
+    if (!isSameAt(0, recordsDigest(key, report, choice), records.slice(place))) return undefined
+    reports.set(key, report)
+  }
+  return { ...answers, reports }
+}
+
+function isSameAt(place: number, one: string, other: string): boolean {
+  return one.slice(place, place + ANSWER_DIGEST) === other.slice(place, place + ANSWER_DIGEST)
+}
+
+const NO_RECORDS = '-'.repeat(ANSWER_DIGEST)
+
+/** Digests of the records of each report, as far as they may be kept, and of where they are kept. */
+export function recordDigests({ reports }: ReadAnswers, choice: RecordChoice): string {
+  let digests = ''
+  for (const [key, report] of reports) if (!isFailure(report)) digests += recordsDigest(key, report, choice)
+  return digests
+}
+
+function recordsDigest(key: string, { records: shown }: ReadReport, choice: RecordChoice): string {
+  if (choice === 'none' || shown === undefined) return NO_RECORDS
+  let text = `${choice}\0${key}`
+  for (const { objectId, label } of shown.atLimit) text += `\0${objectId}\0${choice === 'full' ? label : ''}`
+  text += '\0near'
+  for (const { objectId, label, usage } of shown.nearLimit) {
+    text += `\0${objectId}\0${usage}\0${choice === 'full' ? label : ''}`
+  }
+  return answerDigests([text])
+}

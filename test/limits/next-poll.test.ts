@@ -1,0 +1,340 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { statesAfter } from '../../src/alerts/evaluation/boundaries.ts'
+import { pollJudge } from '../../src/alerts/evaluation/judge-poll.ts'
+import { pollAnnouncer } from '../../src/alerts/kinds/poll-alert.ts'
+import { answerDigests } from '../../src/limits/digest.ts'
+import { nextPoll } from '../../src/limits/next-poll.ts'
+import type { LoadedAccount, MadePoll, NextPoll, PollFacts, PollRules } from '../../src/limits/poll.ts'
+import { NEW_POLL_STATE, readPollState, writePollState } from '../../src/limits/poll-state-text.ts'
+import type { Answers, RawReport } from '../../src/limits/polling/answers.ts'
+import { namedReports } from '../../src/limits/reports/all-reports.ts'
+import type { Samples } from '../../src/limits/samples.ts'
+import type { FailureClass } from '../../src/provider/failure.ts'
+import { NO_ALERT_WRITES } from '../../src/redis/steps.ts'
+import { HUB, pageOf } from '../accounts/connected.ts'
+import { runs } from '../support/runs.ts'
+import { associations, properties } from './reports.ts'
+
+/*
+ * The decision on a poll, against a model of it in the plainest words, and against itself: an account whose polls rest
+ * where they can, beside one that forgets before each poll that it might.
+ */
+const MINUTE = 60_000
+const EVERY_MS = 60 * MINUTE
+const START = 1_795_000_000_000
+const KEYS = ['customProperties', 'associations/0-1/0-2', 'associations/0-2/0-1'] as const
+const PAIRS = [
+  { from: '0-1', to: '0-2' },
+  { from: '0-2', to: '0-1' },
+]
+const LIMIT = 100
+
+/** One report: usage of its limit (of a pair: of its fullest record), a refusal, or bytes that are no report. */
+type Said = { usage: number; types?: readonly number[]; label?: string } | { refused: FailureClass } | 'garbage'
+
+interface Step {
+  said: Said[]
+  minutes: number
+  /** Words that nobody reads: the bytes are other ones. */
+  noise: number
+  bucket: number | undefined
+  meddling: 'none' | 'acknowledged' | 'alerts gone' | 'interrupted' | 'forecast' | 'domain'
+}
+
+const numbers = fc.record({
+  // Far from the thresholds of 80 and 95 %, near them, beyond.
+  usage: fc.constantFrom(10, 10, 30, 60, 60, 75, 79, 81, 90, 97, 100),
+  types: fc.constantFrom([], [], [5], [5, 90]),
+  label: fc.constantFrom('a', 'a', 'b'),
+})
+const said: fc.Arbitrary<Said> = fc.oneof(
+  { weight: 12, arbitrary: numbers },
+  {
+    weight: 1,
+    arbitrary: fc
+      .constantFrom<FailureClass>('transient', 'forbidden', 'client', 'unauthorized', 'parked')
+      .map((refused) => ({ refused })),
+  },
+  { weight: 1, arbitrary: fc.constant('garbage' as const) },
+)
+/** Undefined: as the poll before. */
+const step = fc.record({
+  said: fc.oneof(
+    { weight: 3, arbitrary: fc.constant([]) },
+    { weight: 2, arbitrary: fc.array(fc.option(said, { nil: undefined, freq: 1 }), { minLength: 3, maxLength: 3 }) },
+  ),
+  minutes: fc.constantFrom(1, 10, 60, 60, 60, 90, 150, 26 * 60),
+  noise: fc.constantFrom(0, 0, 0, 1, 2),
+  bucket: fc.constantFrom(undefined, undefined, 10, 90),
+  meddling: fc.constantFrom<Step['meddling'][]>(
+    ...(['none', 'none', 'none', 'none', 'none', 'none', 'acknowledged', 'alerts gone', 'interrupted'] as const),
+    ...(['forecast', 'domain'] as const),
+  ),
+})
+/** As it was said last, where nothing else is said. */
+const steps = fc.array(step, { minLength: 2, maxLength: 8 }).map((all) => {
+  let last: Said[] = KEYS.map(() => ({ usage: 10 }))
+  return all.map(({ said: now, ...others }): Step => {
+    last = last.map((before, place) => now[place] ?? before)
+    return { ...others, said: last }
+  })
+})
+const settings = fc.record({
+  for: fc.constantFrom(0, 0, 2),
+  worseAfterMs: fc.constantFrom(undefined, 2 * EVERY_MS),
+  watchesBucket: fc.boolean(),
+})
+
+function rulesOf(how: { for: number; worseAfterMs: number | undefined; watchesBucket: boolean }): PollRules {
+  const levels = { warning: { percent: 80 }, critical: { percent: 95 } }
+  const alerts = {
+    ...how,
+    rules: [
+      { name: 'all', on: 'customProperties.*', ...levels },
+      { name: 'fullest', on: 'associations.fullest', ...levels },
+      { name: 'soon', on: '*', warning: { daysLeft: 5 } },
+      ...(how.watchesBucket ? [{ name: 'bucket', on: 'api.bucket', ...levels }] : []),
+    ],
+    recoverBelow: 3,
+    repeatEveryMs: 5 * EVERY_MS,
+    firstRun: 'alert' as const,
+    pageOf,
+  }
+  const announcePoll = pollAnnouncer({ scopes: ['crm'], opensLimits: true, repeatEveryMs: 5 * EVERY_MS, pageOf })
+  return {
+    judge: pollJudge({ alerts, announcePoll, announce: { failing: () => NO_ALERT_WRITES } }),
+    samples: { records: 'full', keepMs: 30 * EVERY_MS },
+    share: { requests: 10, perMs: 10_000 },
+    coverage: { objective: 0.95, freshnessMs: 26 * 3_600_000 },
+    alertAfter: 2 * EVERY_MS,
+  }
+}
+
+function bodyOf(place: number, { usage, types = [], label = '' }: Exclude<Said, string | { refused: unknown }>) {
+  if (place > 0) return { ...associations(LIMIT, [usage]), nearLimitFromRecordSamples: [near(usage, label)] }
+  return properties(usage, LIMIT, Object.fromEntries(types.map((used, n) => [`2-${n}`, [used, LIMIT]])))
+}
+
+const near = (usage: number, label: string) => ({ objectId: 7, usage, label, percentage: usage })
+
+function answerOf(one: Said, place: number, noise: number): RawReport {
+  if (one === 'garbage') return Buffer.from('<html>')
+  if ('refused' in one) {
+    const status = one.refused === 'forbidden' ? 403 : 503
+    return { class: one.refused, code: one.refused, message: `it is ${one.refused}`, status }
+  }
+  return Buffer.from(JSON.stringify({ ...bodyOf(place, one), noise }))
+}
+
+function answersOf({ said, noise, bucket }: Step, at: number): Answers {
+  const reports = new Map(said.map((one, place) => [KEYS[place] as string, answerOf(one, place, noise)]))
+  const bodies = [...reports.values()].filter((answer) => Buffer.isBuffer(answer))
+  const lastSeen = bucket === undefined ? undefined : { used: bucket, of: 100, intervalMs: 10_000 }
+  return {
+    at,
+    reports,
+    bucketUse: { refused: 0, ...(lastSeen && { lastSeen }) },
+    troubles: [],
+    digests: bodies.length === KEYS.length ? answerDigests(bodies) : undefined,
+    calls: [at],
+    notAvailable: {},
+    unconfirmed: {},
+    pausedUntil: undefined,
+    allPairsRead: false,
+    companionsAwayUntil: undefined,
+  }
+}
+
+/** An account as Redis would have it, and its polls. */
+class Account {
+  readonly #rules: PollRules
+  #account: LoadedAccount = {
+    hubId: HUB,
+    hubDomain: 'a.example.com',
+    access: undefined,
+    state: NEW_POLL_STATE,
+    forecasts: '',
+    pausedUntil: 0,
+    alertStates: {},
+    record: undefined,
+  }
+  #samples: Samples = {}
+
+  constructor(rules: PollRules) {
+    this.#rules = rules
+  }
+
+  get account(): LoadedAccount {
+    return this.#account
+  }
+
+  poll(one: Step, at: number, forgets: boolean): NextPoll {
+    this.#meddle(one.meddling, at)
+    const { state } = this.#account
+    const settings = { everyMs: EVERY_MS, soonestMs: 10 * MINUTE, pairs: PAIRS, pairsPerPoll: 20 }
+    const made: MadePoll = {
+      account: { ...this.#account, state: forgets ? { ...state, digests: '', rules: '', restUntil: 0 } : state },
+      settings: { ...settings, reports: namedReports(['customProperties', 'associations']) },
+      answers: answersOf(one, at),
+      at,
+      readAt: at,
+    }
+    const facts: PollFacts = {
+      samples: this.#samples,
+      refreshes: { at: 0, failure: undefined },
+      isFleetTrouble: false,
+    }
+    const next = decided(nextPoll(made, this.#rules, at), () => nextPoll({ ...made, facts }, this.#rules, at))
+    this.#samples = next.more?.samples ?? this.#samples
+    const alertStates = statesAfter(this.#account.alertStates, next.more?.alerts ?? NO_ALERT_WRITES)
+    this.#account = { ...this.#account, alertStates: { ...alertStates }, state: stored(next.state) }
+    return next
+  }
+
+  /** The records that are kept, with the moments that pages show. */
+  get records() {
+    const { records, polledAt } = this.#account.state
+    return (
+      records && {
+        readAt: polledAt - records.age,
+        samples: Object.values(this.#samples).map(({ at: _, ...one }) => one),
+      }
+    )
+  }
+
+  #meddle(how: Step['meddling'], at: number): void {
+    const account = this.#account
+    if (how === 'alerts gone') account.alertStates = {}
+    if (how === 'domain') account.hubDomain = `at-${at}.example.com`
+    if (how === 'interrupted') account.state = { ...account.state, isInterrupted: true, digests: '', restUntil: 0 }
+    const overall = { perDay: 4, perDayLow: 2, perDayHigh: 8, leap: 0, bend: 0 }
+    if (how === 'forecast')
+      account.forecasts = JSON.stringify({ at: at - 2 * 86_400_000, rising: { overall }, tooFew: {} })
+    if (how !== 'acknowledged') return
+    for (const [field, state] of Object.entries(account.alertStates)) {
+      const list = JSON.parse(state)
+      list[7] ??= null
+      list[8] = [at, at + 90 * MINUTE, 'ada', null, 80, 80, 20]
+      if (list[0] !== 'ok' && field !== 'poll') account.alertStates[field] = JSON.stringify(list)
+    }
+  }
+}
+
+function decided(next: NextPoll | 'asks for facts', withFacts: () => NextPoll | 'asks for facts'): NextPoll {
+  const last = next === 'asks for facts' ? withFacts() : next
+  if (last === 'asks for facts') throw new Error('it was given all facts')
+  return last
+}
+
+/** As it comes back from Redis. */
+function stored(state: NextPoll['state']) {
+  const read = readPollState(Buffer.from(writePollState(state)))
+  if (read === undefined) throw new Error('it can not be read')
+  const { readings, ...others } = read
+  const { readings: kept, ...expected } = state
+  expect(others).toEqual(expected)
+  expect(readings.all).toEqual(kept.all)
+  return read
+}
+
+/** All that a poll leaves, but for what only says whether the next one may rest. */
+function left({ state, more, ...others }: NextPoll, account: Account) {
+  const { readings, digests: _, rules: __, restUntil: ___, records: ____, ...rest } = state
+  const { alerts, change } = more ?? { alerts: NO_ALERT_WRITES, change: undefined }
+  return {
+    ...others,
+    state: rest,
+    readings: readings.all,
+    alerts,
+    change,
+    states: account.account.alertStates,
+    records: account.records,
+  }
+}
+
+test('a poll that rests, or reads only what is new, leaves what one that judges everything leaves', () => {
+  let rested = 0
+  fc.assert(
+    fc.property(steps, settings, (all, how) => {
+      const [one, other] = [new Account(rulesOf(how)), new Account(rulesOf(how))]
+      let at = START
+      for (const now of all) {
+        at += now.minutes * MINUTE
+        const next = one.poll(now, at, false)
+        if (next.more === undefined) rested++
+        expect(left(next, one)).toEqual(left(other.poll(now, at, true), other))
+      }
+    }),
+    { numRuns: runs(1_000, 10_000) },
+  )
+  // It proves nothing if none rested.
+  expect(rested).toBeGreaterThan(100)
+})
+
+/** The rules of a poll in the plainest words. */
+function model({ said }: Step, { state }: LoadedAccount, at: number) {
+  const before = state.readings.all
+  const failures = said.filter((one) => one === 'garbage' || ('refused' in one && one.refused !== 'forbidden'))
+  const isRefused = said.some((one) => typeof one === 'object' && 'refused' in one && one.refused === 'forbidden')
+  const readings = new Map<string, object>()
+  for (const [place, key] of KEYS.entries()) {
+    const one = said[place]
+    if (typeof one === 'object' && 'usage' in one) readings.set(key, { at, usage: one.usage })
+    else if (before?.[key] !== undefined) readings.set(key, before[key])
+  }
+  const anyRead = said.some((one) => typeof one === 'object' && 'usage' in one)
+  const { failing, blocked } = state
+  return {
+    outcome: anyRead ? 'committed' : failures.length > 0 ? 'failed' : 'blocked',
+    polledAt: anyRead ? at : state.polledAt,
+    failing: failures.length === 0 ? undefined : { count: (failing?.count ?? 0) + 1, at, since: failing?.since ?? at },
+    blocked:
+      failures.length > 0 && (!isRefused || blocked !== undefined)
+        ? blocked
+        : isRefused
+          ? { what: anyRead || failures.length > 0 ? 'part' : 'all', since: blocked?.since ?? at }
+          : undefined,
+    readings: anyRead ? readings : new Map(Object.entries(before ?? {})),
+  }
+}
+
+test('a poll comes to what a slow and plain model of it says', () => {
+  fc.assert(
+    fc.property(steps, settings, (all, how) => {
+      const account = new Account(rulesOf(how))
+      let at = START
+      for (const now of all) {
+        at += now.minutes * MINUTE
+        const expected = model(now, account.account, at)
+        const { state: before } = account.account
+        const { outcome, state, nextAt, freshAt, more } = account.poll(now, at, false)
+        expect(outcome).toBe(expected.outcome)
+        expect(state.polledAt).toBe(expected.polledAt)
+        for (const name of ['failing', 'blocked'] as const) {
+          if (expected[name] === undefined) expect(state[name]).toBeUndefined()
+          else expect(state[name]).toMatchObject(expected[name])
+        }
+        expect(more?.failingSince).toBe(expected.failing?.since ?? (before.failing && 'over'))
+        expect(freshAt === undefined).toBe(outcome !== 'committed')
+        const readings = state.readings.all ?? {}
+        expect(new Set(Object.keys(readings))).toEqual(new Set(expected.readings.keys()))
+        for (const [key, reading] of expected.readings) {
+          if (!('usage' in reading)) expect(readings[key]).toEqual(reading)
+          else expect([readings[key]?.at, usageIn(readings, key)]).toEqual([at, reading.usage])
+        }
+        if (expected.failing !== undefined || expected.blocked !== undefined) expect(state.restUntil).toBe(0)
+        // Never later than its period, but for an account that moves to another data center.
+        expect(nextAt).toBeGreaterThan(at)
+        if (more?.parkedUntil === undefined) expect(nextAt).toBeLessThanOrEqual(at + EVERY_MS)
+      }
+    }),
+    { numRuns: runs(1_000, 10_000) },
+  )
+})
+
+/** Of the account as a whole, or of a pair's fullest record. */
+function usageIn(readings: NonNullable<NextPoll['state']['readings']['all']>, key: string): number | undefined {
+  const metric = key === 'customProperties' ? 'customProperties.overall' : 'associations.fullest'
+  return readings[key]?.values.find((value) => value.metric === metric)?.usage
+}
