@@ -74,19 +74,19 @@ export type CodeOutcome =
 
 /**
  * Exchanges the code of a finished install (interface 4.1) and stores the account, or else the grant, whose id is `id`. `only`: no
- * other account.
+ * other account. `from`: the address that brings the code.
  */
 export async function connectWithCode(
   deps: CodeDeps,
   code: Secret,
-  { id = newGrantId(), only }: { id?: string; only?: number | undefined } = {},
+  { id = newGrantId(), only, from = '' }: { id?: string; only?: number | undefined; from?: string | undefined } = {},
 ): Promise<CodeOutcome> {
   // Before the code is spent: wherever its tokens wait, and however long, an uninstall that is asked for later wins.
   const version = await takeIntent(deps)
   const sent = await deps.endpoint.sendCode(async () => {
     const sentAt = deps.clock.now()
     return { sentAt, answer: await deps.provider.exchangeCode(code) }
-  })
+  }, from)
   if (sent.is === 'closed') return { is: 'waits', until: sent.until }
   const { sentAt, answer } = sent
   if (!answer.ok) {
@@ -279,13 +279,9 @@ async function storeAccount(
   })
 }
 
-function stateOf({ store, keys }: ConnectDeps, hubId: number): Promise<string | null> {
-  return store.hget(keys.account(hubId).account, 'state')
-}
-
 /** True where its tokens are kept alive, or soon will be. */
-export async function works(deps: ConnectDeps, hubId: number): Promise<boolean> {
-  const state = await stateOf(deps, hubId)
+export async function works({ store, keys }: ConnectDeps, hubId: number): Promise<boolean> {
+  const state = await store.hget(keys.account(hubId).account, 'state')
   return state === 'active' || state === 'failing' || state === 'parked'
 }
 

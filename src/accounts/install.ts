@@ -56,6 +56,8 @@ export interface Redirect {
   code?: string | undefined
   state?: string | undefined
   error?: string | undefined
+  /** The address that brings it. */
+  from?: string
 }
 
 export type InstallOutcome =
@@ -73,20 +75,20 @@ type Success = Extract<CodeOutcome, { scopes: string[] }> | { is: 'parked' } | O
 
 /** The redirect that ends an install. A state is used up by a code that was sent, by nothing else. */
 export async function finishInstall(deps: CodeDeps, redirect: Redirect): Promise<InstallOutcome> {
-  const { code, error } = redirect
+  const { code, error, from } = redirect
   // A refusal changes nothing, whoever brings it.
   if (error !== undefined) return { is: 'refused', reason: error }
   const state = readInstallState(deps.vault.deriveEach(STATE_KEY), redirect.state ?? '', deps.clock.now())
   if (state === undefined) return { is: 'bad-state' }
   if (code === undefined || code === '') return { is: 'no-code' }
-  return redeemOnce(deps, { id: state.nonce, only: state.only, code, until: state.expiresAt })
+  return redeemOnce(deps, { id: state.nonce, only: state.only, code, from, until: state.expiresAt })
 }
 
 /** A code from the provider's marketplace has no state: what is used up is the code itself. */
-export async function finishMarketplaceInstall(deps: CodeDeps, code = ''): Promise<InstallOutcome> {
+export async function finishMarketplaceInstall(deps: CodeDeps, { code = '', from }: Redirect): Promise<InstallOutcome> {
   if (code === '') return { is: 'no-code' }
   const id = sign(deps.vault.derive(STATE_KEY), `marketplace:${code}`).slice(0, NONCE_LENGTH)
-  return redeemOnce(deps, { id, code, until: deps.clock.now() + LIFETIME_MS })
+  return redeemOnce(deps, { id, code, from, until: deps.clock.now() + LIFETIME_MS })
 }
 
 /** A nonce in base64url has so many characters. */
@@ -97,6 +99,7 @@ interface CodeUse {
   id: string
   only?: number | undefined
   code: string
+  from: string | undefined
   /** Moment until which it is remembered, ms. */
   until: number
 }
@@ -110,7 +113,7 @@ async function redeemOnce(deps: CodeDeps, use: CodeUse, tries = 1): Promise<Inst
   const note = deps.keys.usedInstallState(use.id)
   const begun = noteText(deps, use, 'begun', deps.clock.now())
   if ((await deps.store.set(note, begun, 'PX', lastsMs(deps, use), 'NX')) === null) return showFirst(deps, use, tries)
-  const outcome = await connectWithCode(deps, new Secret(use.code), { id: use.id, only: use.only })
+  const outcome = await connectWithCode(deps, new Secret(use.code), use)
   // The code is as good as before.
   if (outcome.is === 'waits') await deps.store.del(note)
   return noteOutcome(deps, use, outcome)

@@ -68,10 +68,9 @@ async function checkAfterReload(
   reports: ProcessReports,
   applied: readonly string[],
 ): Promise<void> {
-  const { log, clock, endpoint, deliveries, receivers } = services
+  const { log, clock, deliveries, receivers } = services
   const now = clock.now()
   const others = receiversIn(applied).flatMap((name) => receivers.get(name) ?? [])
-  endpoint.probe()
   await reports.report().catch((error: unknown) => {
     log.warn(
       { code: 'vault.unreported', err: error },

@@ -145,8 +145,3 @@ export function takeProbe(breaker: Breaker, now: number): { breaker: Breaker; gr
 export function holdsCodes({ is, cause, probeAt }: Breaker, now: number): boolean {
   return is === 'open' && cause !== 'refused' && now < probeAt + LONGEST_PROBE_MS
 }
-
-/** The cause may have been fixed before a daemon started: it may ask at once. */
-export function probeNow(breaker: Breaker, now: number): Breaker {
-  return breaker.is === 'open' ? { ...breaker, probes: 0, probeAt: now } : breaker
-}

@@ -30,8 +30,6 @@ export interface Seen {
   /** A refresh brought another refresh token. */
   rotated?: true
   fleet?: number
-  /** The daemon was just started, or given another config. */
-  started?: true
 }
 
 export function newState(now: number): EndpointState {
@@ -42,13 +40,12 @@ export function newState(now: number): EndpointState {
 export function afterReport(before: EndpointState, report: readonly Seen[], now: number): EndpointState {
   const isQuiet = now - before.breaker.lastSuccessAt > QUIET_MS
   const state = { ...before, pace: pace.refillPermits(isQuiet ? pace.slowed(before.pace) : before.pace, now) }
-  for (const { worked = 0, failed, refusedCode, rotated, fleet, started } of report) {
+  for (const { worked = 0, failed, refusedCode, rotated, fleet } of report) {
     state.fleet = fleet ?? state.fleet
     state.rotates ||= rotated === true
     state.pace = pace.afterSuccesses(state.pace, worked, now)
     const refusal = failed?.failure ?? refusedCode
     if (refusal?.status === 429) state.pace = pace.afterRefusal(state.pace, refusal.retryAfterMs, now)
-    if (started) state.breaker = breaker.probeNow(state.breaker, now)
     state.breaker = breaker.noteSuccesses(state.breaker, worked, now)
     if (failed !== undefined) state.breaker = breaker.noteFailure(state.breaker, failed, state.fleet, now)
   }

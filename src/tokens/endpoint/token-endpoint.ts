@@ -49,6 +49,8 @@ const STALE_MS = 1_000
 const LONGEST_WAIT_MS = 5_000
 /** Codes at a time, and in a second, for each daemon: forged ones come in floods, and where the provider hangs, refreshes need the connections. */
 const MOST_CODES = 8
+/** The same from one address: what floods from there leaves places for the customers of others. */
+const MOST_OF_ADDRESS = 4
 const CODE_MS = 1_000
 
 /**
@@ -58,13 +60,14 @@ const CODE_MS = 1_000
 export class TokenEndpoint {
   readonly #deps: EndpointDeps
   #state: endpoint.EndpointState
-  #seen: endpoint.Seen[] = [{ started: true }]
+  #seen: endpoint.Seen[] = []
   #permits = 0
   /** Permits used since some were fetched: about as many will be wanted next. */
   #used = 0
   #fetchedAt = Number.NEGATIVE_INFINITY
   readonly #queue = new WaitQueue()
-  #codesUnderWay = 0
+  /** Addresses that the codes which wait, or are under way, come from. */
+  readonly #codes: string[] = []
   #lastBatch = 0
   readonly #exchange: SharedRun
   readonly #closing = new AbortController()
@@ -123,13 +126,21 @@ export class TokenEndpoint {
 
   /**
    * Sends a code of an install. Any caller can send a worthless one, so the provider's answers count for no other call, a 429
-   * excepted.
+   * excepted. `from`: the address that sent it.
    */
-  async sendCode<S extends { answer: ProviderResult<unknown> }>(send: () => Promise<S>): Promise<SentCode<S>> {
+  async sendCode<S extends { answer: ProviderResult<unknown> }>(
+    send: () => Promise<S>,
+    from: string,
+  ): Promise<SentCode<S>> {
+    const ofAddress = this.#codes.filter((other) => other === from).length
+    if (ofAddress >= MOST_OF_ADDRESS) return { is: 'closed', until: this.#now() + LONGEST_WAIT_MS }
+    const leave = () => this.#codes.splice(this.#codes.indexOf(from), 1)
+    this.#codes.push(from)
     const admission = await this.#wait('codes')
+    if (admission.is === 'closed') leave()
     if (admission.is === 'closed') return admission
     const spaced = this.#deps.clock.wait(CODE_MS, this.#closing.signal)
-    const sent = await send().finally(() => void spaced.then(() => this.#codesUnderWay--))
+    const sent = await send().finally(() => void spaced.then(leave))
     const { answer } = sent
     if (answer.ok || answer.failure.status !== 429) return { is: 'sent', ...sent }
     this.#seen.push({ refusedCode: answer.failure })
@@ -147,12 +158,6 @@ export class TokenEndpoint {
     // Less those that wait here: taken up on top of these, the next would push in between them, later as they expire.
     const calls = Math.max(0, callsWithin(pace, ms, now) - this.#queue.length.refreshes)
     return { calls, until, isProbe: false }
-  }
-
-  /** The cause may have been fixed just now: the next call is let through to find out. */
-  probe(): void {
-    this.#seen.push({ started: true })
-    void this.#exchange.now()
   }
 
   /** True where a refresh token is good for one refresh only, as far as is known. */
@@ -215,7 +220,6 @@ export class TokenEndpoint {
       this.#permits = permits - admitted.refreshes - admitted.codes
       this.#fetchedAt = this.#deps.clock.steady()
       this.#used = admitted.refreshes
-      this.#codesUnderWay += admitted.codes
       this.#turnTheLateAway()
     } catch (error) {
       // No word from Redis, no permit: without it no lease could be taken either.
@@ -233,7 +237,7 @@ export class TokenEndpoint {
       const reported = endpoint.afterReport(before ?? endpoint.newState(now), seen, now)
       const waiting = this.#queue.length
       const refreshes = waiting.refreshes + Math.max(0, this.#used - this.#permits)
-      const codes = Math.min(waiting.codes, MOST_CODES - this.#codesUnderWay)
+      const codes = Math.min(waiting.codes, MOST_CODES - (this.#codes.length - waiting.codes))
       const { state, granted } = endpoint.grant(reported, { refreshes, codes }, now)
       const alerts = await announce(before, state, now)
       return { after: JSON.stringify(state), alerts, result: { before, state, granted, alerts } }

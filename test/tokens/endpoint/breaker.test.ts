@@ -9,7 +9,6 @@ import {
   holdsCodes,
   noteFailure,
   noteSuccesses,
-  probeNow,
   settle,
   takeProbe,
 } from '../../../src/tokens/endpoint/breaker.ts'
@@ -232,11 +231,6 @@ describe('an open breaker', () => {
     expect(noteSuccesses(opened(), 50, NOW + 200)).toEqual({ ...opened(), lastSuccessAt: NOW + 200 })
   })
 
-  test('may be asked at once by a daemon that was just started', () => {
-    expect(takeProbe(probeNow(opened(), NOW + 1), NOW + 1).granted).toBe(1)
-    expect(probeNow(CLOSED, NOW)).toEqual(CLOSED)
-  })
-
   test('is half open once one works, and closed after ten', () => {
     const one = noteSuccesses(probed(), 1, NOW + MINUTE)
     expect(one).toMatchObject({ is: 'half-open', cause: 'unreachable', since: NOW, worked: 1 })
@@ -268,7 +262,7 @@ describe('a half-open breaker', () => {
 
 test('whatever happens in whatever order, a breaker makes sense', () => {
   const event = fc.record({
-    is: fc.constantFrom('failure', 'success', 'probe', 'settle', 'started'),
+    is: fc.constantFrom('failure', 'success', 'probe', 'settle'),
     hubId: fc.integer({ min: 1, max: 40 }),
     cause: fc.constantFrom(...CAUSES),
     count: fc.integer({ min: 0, max: 12 }),
@@ -283,7 +277,6 @@ test('whatever happens in whatever order, a breaker makes sense', () => {
         if (is === 'failure') breaker = noteFailure(breaker, { hubId: hubId, failure: OF_CAUSE[cause] }, fleet, now)
         if (is === 'success') breaker = noteSuccesses(breaker, count, now)
         if (is === 'settle') breaker = settle(breaker, now)
-        if (is === 'started') breaker = probeNow(breaker, now)
         if (is === 'probe' && breaker.is === 'open') {
           const { breaker: after, granted } = takeProbe(breaker, now)
           if (granted > 0) expect(after.probeAt).toBeGreaterThan(now)

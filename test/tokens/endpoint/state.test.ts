@@ -75,11 +75,6 @@ describe("the endpoint's state", () => {
     expect(refreshes(probed.state, 50, NOW + 5_001).granted).toBe(0)
   })
 
-  test('probes at once for a daemon that was just started', () => {
-    const open = told(newState(NOW), [{ fleet: 99 }, ...failures(503)])
-    expect(refreshes(told(open, [{ started: true }], NOW + 1), 9, NOW + 1).granted).toBe(1)
-  })
-
   const quick = (): EndpointState => {
     const state = told(newState(NOW), [{ worked: 1 }])
     return { ...state, pace: { ...state.pace, perSecond: 1_000 } }

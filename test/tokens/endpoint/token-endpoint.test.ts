@@ -295,18 +295,6 @@ describe('a report', () => {
   })
 })
 
-test('a daemon that was just started asks at once, though the breaker is open', async () => {
-  const { daemon, clock } = installation()
-  const one = daemon()
-  await breakDown(one)
-  expect((await one.enter()).is).toBe('closed')
-  clock.move(SECOND)
-  const started = daemon()
-  expect(await started.enter()).toEqual({ is: 'admitted' })
-  await started.room(0, undefined)
-  expect((await started.enter()).is).toBe('closed')
-})
-
 test('a call that was not needed leaves its permit to another', async () => {
   const { one } = installation()
   expect(await admitted(one, 8)).toBe(8)
@@ -363,6 +351,9 @@ test('a daemon that closes turns away who waits and who comes', async () => {
 })
 
 describe('codes of installs', () => {
+  let addresses = 0
+  /** Another one each time. */
+  const anywhere = () => `address ${++addresses}`
   const answering = (answer: ProviderResult<string>) => {
     const sent = { count: 0 }
     const send = async () => {
@@ -377,7 +368,7 @@ describe('codes of installs', () => {
   test('are sent, and their answer comes back', async () => {
     const { daemon } = installation()
     const { send } = answering(worked)
-    expect(await daemon().sendCode(send)).toEqual({ is: 'sent', answer: worked })
+    expect(await daemon().sendCode(send, anywhere())).toEqual({ is: 'sent', answer: worked })
   })
 
   test('wait for the end of a pause that another daemon was told of', async () => {
@@ -387,14 +378,14 @@ describe('codes of installs', () => {
     await two.room(0, undefined)
     await one.failed(1, tooMany(30 * SECOND))
     const until = clock.now() + 30 * SECOND
-    const answers = await Promise.all(Array.from({ length: 100 }, () => two.sendCode(send)))
+    const answers = await Promise.all(Array.from({ length: 100 }, () => two.sendCode(send, anywhere())))
     expect(sent.count).toBe(0)
     expect(
       answers.every((answer) => answer.is === 'closed' && answer.until >= until && answer.until < until + SECOND),
     ).toBe(true)
     clock.move(31 * SECOND)
     await two.room(0, undefined)
-    expect((await two.sendCode(send)).is).toBe('sent')
+    expect((await two.sendCode(send, anywhere())).is).toBe('sent')
     expect((await one.enter()).is).toBe('admitted')
   })
 
@@ -403,7 +394,7 @@ describe('codes of installs', () => {
     const [one, two] = [daemon(), daemon()]
     const { send, sent } = answering({ ok: false, failure: tooMany(20 * SECOND) })
     for (const door of [one, two]) {
-      const answer = await door.sendCode(send)
+      const answer = await door.sendCode(send, anywhere())
       expect(answer).toMatchObject({ is: 'closed' })
       expect('until' in answer && answer.until).toBeGreaterThanOrEqual(clock.now() + 20 * SECOND)
     }
@@ -417,7 +408,7 @@ describe('codes of installs', () => {
     await one.room(0, 3)
     for (const answer of [refused, failure('client', { status: 401 }), failure('transient', { status: 503 })]) {
       for (let n = 0; n < 20; n++) {
-        expect(await one.sendCode(answering(answer).send)).toEqual({ is: 'sent', answer })
+        expect(await one.sendCode(answering(answer).send, anywhere())).toEqual({ is: 'sent', answer })
         clock.move(SECOND)
       }
     }
@@ -431,7 +422,7 @@ describe('codes of installs', () => {
     const { one, state } = installation()
     await one.room(0, 1_000)
     for (let n = 1; n <= 9; n++) await one.failed(n, refused.failure)
-    await one.sendCode(answering(worked).send)
+    await one.sendCode(answering(worked).send, anywhere())
     await one.failed(10, refused.failure)
     expect((await state()).breaker.is).toBe('open')
   })
@@ -441,18 +432,18 @@ describe('codes of installs', () => {
     const down = installation()
     const one = down.daemon()
     await breakDown(one)
-    expect(await one.sendCode(send)).toEqual({ is: 'closed', until: down.clock.now() + 30 * SECOND })
+    expect(await one.sendCode(send, anywhere())).toEqual({ is: 'closed', until: down.clock.now() + 30 * SECOND })
     expect(sent.count).toBe(0)
     const dead = installation().daemon()
     await breakDown(dead, refused.failure)
-    expect((await dead.sendCode(send)).is).toBe('sent')
+    expect((await dead.sendCode(send, anywhere())).is).toBe('sent')
   })
 
   test('are eight at a time, so that a provider that hangs leaves connections for refreshes; the others wait a while', async () => {
     const { one, clock } = installation()
     const answers: (() => void)[] = []
     const hangs = () => new Promise<{ answer: typeof worked }>((end) => answers.push(() => end({ answer: worked })))
-    const all = Array.from({ length: 10 }, () => one.sendCode(hangs))
+    const all = Array.from({ length: 10 }, () => one.sendCode(hangs, anywhere()))
     await eventually('eight of them', async () => answers.length === 8)
     await one.room(0, undefined)
     expect(answers).toHaveLength(8)
@@ -476,7 +467,7 @@ describe('codes of installs', () => {
     const through: string[] = []
     const { send } = answering(refused)
     const codes = Array.from({ length: 60 }, () =>
-      one.sendCode(send).then(({ is }) => is === 'sent' && through.push('code')),
+      one.sendCode(send, anywhere()).then(({ is }) => is === 'sent' && through.push('code')),
     )
     const refreshes = Array.from({ length: 60 }, () =>
       one.enter().then(({ is }) => is === 'admitted' && through.push('refresh')),
@@ -496,11 +487,11 @@ describe('codes of installs', () => {
     const { daemon, clock } = installation()
     const one = daemon()
     const { send, sent } = answering(worked)
-    const all = Array.from({ length: 10 }, () => one.sendCode(send))
+    const all = Array.from({ length: 10 }, () => one.sendCode(send, anywhere()))
     await Promise.all(all.slice(0, 8))
     one.close()
     const closed = { is: 'closed', until: clock.now() }
-    expect(await Promise.all([...all.slice(8), one.sendCode(send)])).toEqual([closed, closed, closed])
+    expect(await Promise.all([...all.slice(8), one.sendCode(send, anywhere())])).toEqual([closed, closed, closed])
     expect(sent.count).toBe(8)
   })
 })

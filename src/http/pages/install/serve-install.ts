@@ -14,7 +14,7 @@ import type { InstallResult } from '../../../runtime/metrics.ts'
 import { cleanText } from '../../../text/clean-text.ts'
 import { withParameter } from '../../../text/provider-site.ts'
 import { causeOf } from '../../../tokens/endpoint/breaker.ts'
-import { type Client, clientOf } from '../../access/client.ts'
+import { clientOf, networkOf } from '../../access/client.ts'
 import type { Brand } from '../../brand.ts'
 import { requireRedis } from '../../redis-away.ts'
 import type { WebDeps } from '../../web-deps.ts'
@@ -55,11 +55,10 @@ export function serveInstall(app: FastifyInstance, deps: InstallParts): void {
     const redirect = redirectOf(request)
     const flow = flowOf(redirect, install.marketplaceInstall)
     if (flow.is === 'authorize') {
-      const state = newInstallState(connect.vault, clock.now())
-      return reply.redirect(withParameter(flow.returnUrl, 'state', state), 302)
+      return reply.redirect(withParameter(flow.returnUrl, 'state', newInstallState(connect.vault, clock.now())), 302)
     }
     const outcome = await finish(connect, flow, redirect)
-    if (outcome.is !== 'shown-again' && outcome.is !== 'under-way') noteInstall(deps, quota, outcome, clientOf(request))
+    if (outcome.is !== 'shown-again' && outcome.is !== 'under-way') noteInstall(deps, quota, outcome, redirect.from)
     if ('scopes' in outcome || (outcome.is === 'other-account' && outcome.isReconnected))
       await wakePollers(deps, outcome.hubId)
     // Without this the customer is sent here again and again.
@@ -74,7 +73,7 @@ export function serveInstall(app: FastifyInstance, deps: InstallParts): void {
 
 async function finish(connect: InstallParts['connect'], flow: Flow, redirect: Redirect): Promise<CallbackOutcome> {
   if (flow.is === 'not-taken') return flow
-  return flow.is === 'marketplace' ? finishMarketplaceInstall(connect, redirect.code) : finishInstall(connect, redirect)
+  return flow.is === 'marketplace' ? finishMarketplaceInstall(connect, redirect) : finishInstall(connect, redirect)
 }
 
 /**
@@ -85,16 +84,17 @@ async function subjectOf(
   { connect, install, store, brand: { name: app = 'the app' }, clock }: InstallParts,
   state: string | undefined,
 ): Promise<InstallSubject> {
-  const again = beginAgain(connect.vault, install, state, clock.now())
-  if (again === undefined) return { app, state }
-  const { hubId, url } = again
+  const { hubId, url } = beginAgain(connect.vault, install, state, clock.now()) ?? {}
+  if (hubId === undefined || url === undefined) return { app, state }
   const domain = await store.hget(connect.keys.account(hubId).account, 'hubDomain').catch(() => null)
   return { app, state, only: { account: nameForCustomer(hubId, domain ?? ''), url } }
 }
 
-function redirectOf(request: FastifyRequest): CallbackParameters {
+function redirectOf(request: FastifyRequest): CallbackParameters & { from: string } {
+  const { peer, forwardedFor = peer } = clientOf(request)
   const { code, state, error, step, returnUrl } = request.query as Record<string, unknown>
   return {
+    from: networkOf(forwardedFor),
     code: single(code),
     state: single(state),
     error: single(error) || undefined,
@@ -131,14 +131,14 @@ function noteInstall(
   { metrics, clock, log }: Pick<InstallParts, 'metrics' | 'clock' | 'log'>,
   quota: LineQuota,
   outcome: EndedInstall,
-  from: Client,
+  from: string,
 ): void {
   const result = resultOf(outcome)
   metrics.installs.inc({ outcome: result })
   if (result === 'connected' || result === 'reconnected') return
   const unlogged = quota.take(clock.steady())
   if (unlogged === undefined) return
-  const facts = { outcome: result, address: from.forwardedFor ?? from.peer, reason: reasonOf(outcome), unlogged }
+  const facts = { outcome: result, address: from, reason: reasonOf(outcome), unlogged }
   if (result === 'parked')
     log.warn(
       { code: 'install.parked', ...facts },
