@@ -36,9 +36,9 @@ export class PollChunk {
 
   constructor(deps: PollWork) {
     this.#deps = deps
-    const { share, alertAfter, samples, coverage } = deps
+    const { alertAfter, samples, coverage } = deps
     const settings = { samples: samples.settings, coverage: coverage.settings }
-    this.#rules = { share, alertAfter, ...settings, judge: pollJudge(deps) }
+    this.#rules = { alertAfter, ...settings, judge: pollJudge(deps) }
   }
 
   /** Reads these accounts. */

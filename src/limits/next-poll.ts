@@ -12,7 +12,6 @@ import type { FoundReadings, MadePoll, NextPoll, PollJudgement, PollRules } from
 import { linesOfDisagreement, linesOfGaps, linesOfTroubles, linesOfTypes, linesOfTypesLeftOut } from './poll-lines.ts'
 import type { PollState } from './poll-state.ts'
 import { type ReadAnswers, readAnswers, readChangedAnswers, recordDigests } from './polling/answers.ts'
-import { callsAfter } from './polling/call-share.ts'
 import { type PollPlan, planAfterFailure, planPoll } from './polling/plan-poll.ts'
 import {
   failingAfter,
@@ -33,8 +32,7 @@ export function nextPoll(poll: MadePoll, rules: PollRules, now: number): NextPol
   const { account, answers, at } = poll
   const { state } = account
   const bucket = useToStore(state.bucket, answers.bucketUse, at)
-  const calls = callsAfter(rules.share, state.calls, answers.calls)
-  const hot = { bucket, calls }
+  const hot = { bucket, calls: answers.calls }
   const isJudgedAlike = mayRest(poll, rules)
   if (isJudgedAlike && answers.digests === state.digests && !hasNews(rules.judge.judgeBucket(poll, bucket)))
     return rest(poll, rules, hot)

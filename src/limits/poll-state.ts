@@ -1,7 +1,7 @@
 import type { StoredBucketUse } from '../provider/bucket-use.ts'
 import type { ReportGaps } from '../provider/read.ts'
 import type { CallsMade } from './polling/call-share.ts'
-import type { UnconfirmedRefusals } from './polling/confirm-refusal.ts'
+import type { UnconfirmedRefusals } from './polling/refusals.ts'
 import type { PollTurn } from './polling/poll-turn.ts'
 import type { StoredReadings } from './stored-readings.ts'
 

@@ -8,7 +8,6 @@ import type { AccountForecasts } from './forecast/stored-forecasts.ts'
 import type { Change } from './history/change.ts'
 import type { PollState } from './poll-state.ts'
 import type { Answers } from './polling/answers.ts'
-import type { ShareSettings } from './polling/call-share.ts'
 import type { Boundaries } from './polling/plan-poll.ts'
 import type { PollOutcome } from './polling/poll-outcome.ts'
 import type { AccountPollSettings } from './polling/poll-settings.ts'
@@ -62,7 +61,6 @@ export interface PollFacts {
 /** Settings that polls are decided by. */
 export interface PollRules {
   samples: SampleSettings
-  share: ShareSettings
   coverage: CoverageSettings
   /** How long polls of an account must fail before an alert opens, ms. */
   alertAfter: number

@@ -41,8 +41,8 @@ export interface ProviderClient {
   metadata(accessToken: Secret): Promise<ProviderResult<TokenMetadata>>
   /** DELETE of a refresh token (interface 4.4). A token that the provider doesn't know (any more) counts as deleted. */
   deleteRefreshToken(refreshToken: Secret): Promise<ProviderResult<'deleted' | 'was-gone'>>
-  /** GET of one of the limits endpoints (interface 4.5, 4.6, and their companions). `done` is called once, and must not throw. */
-  limits<T>(accessToken: Secret, call: LimitsCall<T>, done: (result: CrmResult<T>) => void): void
+  /** GET of one of the limits endpoints (interface 4.5, 4.6, and their companions). */
+  limits<T>(accessToken: Secret, call: LimitsCall<T>): Promise<CrmResult<T>>
   close(): Promise<void>
 }
 
@@ -144,14 +144,13 @@ class HttpProviderClient implements ConfiguredClient {
     return result.ok ? result : deletedAnyway(result)
   }
 
-  limits<T>(secret: Secret, { endpoint, path, read }: LimitsCall<T>, done: (result: CrmResult<T>) => void): void {
+  async limits<T>(secret: Secret, { endpoint, path, read }: LimitsCall<T>): Promise<CrmResult<T>> {
     const request = this.#dialect.limits(secret.reveal(), path)
     const call: Call<T> = { endpoint, family: 'crm', request: () => request, secret, read }
-    this.#call(call, { app: this.#app, at: 0 }, (result, answer) => {
-      // The answer's headers about the account's own bucket are handed on.
-      const bucket = answer && readAccountBucket(answer.headers)
-      done(bucket === undefined ? result : { ...result, bucket })
-    })
+    const { result, answer } = await this.#call(call, this.#app, 0)
+    // The answer's headers about the account's own bucket are handed on.
+    const bucket = answer && readAccountBucket(answer.headers)
+    return bucket === undefined ? result : { ...result, bucket }
   }
 
   close(): Promise<void> {
@@ -166,51 +165,46 @@ class HttpProviderClient implements ConfiguredClient {
     return this.#send({ endpoint: 'token', family: 'token', request, secret, read })
   }
 
-  #send<T>(call: Call<T>): Promise<ProviderResult<T>> {
-    return new Promise((resolve) => this.#trySecrets(call, resolve))
-  }
-
   /** A refused secret redeems nothing: the call is made again with the next one, until each was tried once. */
-  #trySecrets<T>(call: Call<T>, done: (result: ProviderResult<T>) => void): void {
+  async #send<T>(call: Call<T>): Promise<ProviderResult<T>> {
     // The ones of this call: a reload may bring others before the answer.
     const app = this.#app
     const { length } = app.clientSecrets
     const begin = this.#secretAt
-    const attempt = (tried: number): void => {
+    for (let tried = 0; ; tried++) {
       const at = (begin + tried) % length
-      this.#call(call, { app, at }, (result) => {
-        const isLast = tried + 1 >= length || call.family !== 'token'
-        if (!result.ok && isSecretRefused(result.failure) && !isLast) return attempt(tried + 1)
-        if (result.ok && tried > 0 && app === this.#app) this.#secretAt = at
-        done(result)
-      })
+      const { result } = await this.#call(call, app, at)
+      const isLast = tried + 1 >= length || call.family !== 'token'
+      if (!result.ok && isSecretRefused(result.failure) && !isLast) continue
+      if (result.ok && tried > 0 && app === this.#app) this.#secretAt = at
+      return result
     }
-    attempt(0)
   }
 
-  /** `done` gets the answer beside what was read in it; none where there was none. */
-  #call<T>(
-    call: Call<T>,
-    { app, at }: { app: AppIdentity; at: number },
-    done: (result: ProviderResult<T>, answer?: HttpResponse) => void,
-  ): void {
+  /** The answer beside what was read in it; none where there was none. */
+  #call<T>(call: Call<T>, app: AppIdentity, at: number): Promise<{ result: ProviderResult<T>; answer?: HttpResponse }> {
     const { clock, observe } = this.#options
     const { endpoint } = call
     const sentAt = clock.now()
     const { clientId, clientSecrets } = app
     const clientSecret = clientSecrets[at]?.reveal() ?? ''
-    this.#http.call(call.request({ clientId, clientSecret }), (answer) => {
-      const answeredAt = clock.now()
-      const ms = answeredAt - sentAt
-      if (answer instanceof CallError) {
-        observe?.({ endpoint, class: classOfError(answer), ms })
-        done(failed(classifyError(answer)))
-        return
-      }
-      observe?.({ endpoint, class: classOfStatus(answer.status), status: answer.status, ms })
-      const result = resultOf(call, answer, answeredAt, clientSecrets)
-      done(endpoint === 'token' ? withUnread(result, answer, { sent: call.secret, sentAt }) : result, answer)
-    })
+    return new Promise((resolve) =>
+      this.#http.call(call.request({ clientId, clientSecret }), (answer) => {
+        const answeredAt = clock.now()
+        const ms = answeredAt - sentAt
+        if (answer instanceof CallError) {
+          observe?.({ endpoint, class: classOfError(answer), ms })
+          resolve({ result: failed(classifyError(answer)) })
+          return
+        }
+        observe?.({ endpoint, class: classOfStatus(answer.status), status: answer.status, ms })
+        const result = resultOf(call, answer, answeredAt, clientSecrets)
+        resolve({
+          result: endpoint === 'token' ? withUnread(result, answer, { sent: call.secret, sentAt }) : result,
+          answer,
+        })
+      }),
+    )
   }
 }
 

@@ -105,7 +105,6 @@ function rulesOf(how: { for: number; worseAfterMs: number | undefined; watchesBu
   return {
     judge: pollJudge({ alerts, announcePoll, announce: { failing: () => NO_ALERT_WRITES } }),
     samples: { records: 'full', keepMs: 30 * EVERY_MS },
-    share: { requests: 10, perMs: 10_000 },
     coverage: { objective: 0.95, freshnessMs: 26 * 3_600_000 },
     alertAfter: 2 * EVERY_MS,
   }
@@ -137,7 +136,7 @@ function answersOf({ said, noise, bucket }: Step, at: number): Answers {
     bucketUse: { refused: 0, ...(lastSeen && { lastSeen }) },
     troubles: [],
     digests: bodies.length === KEYS.length ? answerDigests(bodies) : undefined,
-    calls: [at],
+    calls: undefined,
     notAvailable: {},
     unconfirmed: {},
     pausedUntil: undefined,

@@ -147,15 +147,13 @@ export class StandInProvider {
           const value = { hubId, hubDomain: `${hubId}.example.com`, user: 'ada', scopes: ['oauth'] }
           return { ok: true as const, value: { ...value, lifeLeftMs: undefined } }
         }),
-      limits: (access, { endpoint, read }, done) => {
-        const answered = ask(`usage ${access.reveal()}`, () => {
+      limits: (access, { endpoint, read }) =>
+        ask(`usage ${access.reveal()}`, () => {
           if (endpoint !== 'customProperties') throw new Error(`${endpoint} was not to be called`)
           const overallUsage = this.usage.get(this.#access.get(access.reveal()) ?? 0) ?? 0
           const body = { overallLimit: 1_000, overallUsage, overallPercentage: overallUsage / 10, byObjectType: [] }
           return { ok: true as const, value: read(Buffer.from(JSON.stringify(body))) }
-        })
-        void answered.then(done)
-      },
+        }),
     }
     return client as ProviderClient
   }

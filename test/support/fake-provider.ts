@@ -39,17 +39,19 @@ export function fakeProvider(does: FakeAnswers): FakeProvider {
     refresh: one('refresh', () => does.refresh),
     metadata: one('metadata', () => does.metadata),
     deleteRefreshToken: one('deleteRefreshToken', () => does.deleteRefreshToken),
-    limits: (token, { path, read }, done) => {
+    limits: async (token, { path, read }) => {
       const [name, ...args] = namedCall(path)
       const work = does[name as keyof FakeReports] as Answering | undefined
       const other: Answering | undefined =
         does.report && ((token) => does.report?.(token, name) as ReturnType<Answering>)
-      const answered = one(name, () => work ?? other)(token, ...args).then((result) => {
+      try {
+        const result = await one(name, () => work ?? other)(token, ...args)
         if (!result.ok) return result
         const value = Buffer.isBuffer(result.value) ? result.value : bodyOf(result.value)
         return readAnswer({ ...result, value }, read)
-      })
-      void answered.then(done, (error: unknown) => done({ ok: false, failure: bug(error) }))
+      } catch (error) {
+        return { ok: false, failure: bug(error) }
+      }
     },
     close: async () => {},
   }

@@ -33,18 +33,10 @@ export type ReadingMethods = ReturnType<typeof readingClient>
 export function readingClient(client: Pick<ProviderClient, 'limits'>) {
   return {
     associations: (token: Secret, from: string, to: string): Promise<CrmResult<ReadReport>> =>
-      askLimits(client, token, reportCall('associations', { from, to })),
+      client.limits(token, reportCall('associations', { from, to })),
     customProperties: (token: Secret): Promise<CrmResult<ReadReport>> =>
-      askLimits(client, token, reportCall('customProperties')),
-    associationSources: (token: Secret) => askLimits(client, token, ASSOCIATION_SOURCES),
-    associationTargets: (token: Secret, from: string) => askLimits(client, token, associationTargets(from)),
+      client.limits(token, reportCall('customProperties')),
+    associationSources: (token: Secret) => client.limits(token, ASSOCIATION_SOURCES),
+    associationTargets: (token: Secret, from: string) => client.limits(token, associationTargets(from)),
   }
-}
-
-export function askLimits<T>(
-  client: Pick<ProviderClient, 'limits'>,
-  token: Secret,
-  call: LimitsCall<T>,
-): Promise<CrmResult<T>> {
-  return new Promise((resolve) => client.limits(token, call, resolve))
 }

@@ -3,7 +3,7 @@ import type { ProviderClient } from '../../provider/client.ts'
 import type { CrmResult } from '../../provider/failure.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { InFlight } from '../../runtime/concurrency.ts'
-import { type CallsMade, type ShareSettings, shareLeft } from './call-share.ts'
+import { type CallsMade, callsAfter, type ShareSettings, shareLeft } from './call-share.ts'
 
 /** Services of polls. */
 export interface FetchDeps {
@@ -29,9 +29,6 @@ export const AT_ONCE = 5
 
 /** A waiting poll says as often that it goes on. */
 const LONGEST_WAIT_MS = 20_000
-
-/** Begins a call. One of both is called: once what is to be kept of its result is kept, or with why that was not possible. */
-export type AccountCall = (done: (result: CrmResult<unknown>) => void, failed: (error: unknown) => void) => void
 
 /**
  * The calls of one poll of one account, all that it makes: within its share, several at a time. What an answer has about the
@@ -60,6 +57,11 @@ export class AccountCalls {
     this.#signal = signal
   }
 
+  /** Calls that the next poll counts. */
+  get toCount(): CallsMade | undefined {
+    return callsAfter(this.#deps.share, this.#of.before, this.made)
+  }
+
   /**
    * All is asked for, or asked anew. `pausedUntil`: no call before, as the provider asked any daemon, ms; 0 = there is
    * no pause.
@@ -70,18 +72,20 @@ export class AccountCalls {
     this.leftOut = false
   }
 
-  /** Makes these calls in their order, as many as there is leave for. */
-  async make(calls: readonly AccountCall[]): Promise<void> {
-    for (let begun = 0; begun < calls.length && !this.stopped; ) {
+  /** Makes these calls in their order, as many as there is leave for. The result of each; undefined: it was not made. */
+  async make<T>(calls: readonly (() => Promise<CrmResult<T>>)[]): Promise<(CrmResult<T> | undefined)[]> {
+    const results: (CrmResult<T> | undefined)[] = []
+    while (results.length < calls.length && !this.stopped) {
       if (this.pausedUntil !== undefined) {
         this.leftOut = true
-        return
+        break
       }
       // Only as many as are made at once: a call that is made later than it is counted would add to the next window.
-      const granted = await this.#take(Math.min(AT_ONCE, calls.length - begun))
-      if (granted > 0) await this.#together(calls.slice(begun, begun + granted))
-      begun += granted
+      const granted = await this.#take(Math.min(AT_ONCE, calls.length - results.length))
+      const some = calls.slice(results.length, results.length + granted)
+      results.push(...(await Promise.all(some.map((call) => this.#make(call)))))
     }
+    return results
   }
 
   /** How many of `wanted` may be made now: at least one, waiting for it if need be; 0 once it is to stop. */
@@ -98,50 +102,25 @@ export class AccountCalls {
     return 0
   }
 
-  /** One promise for all: of ten, one for each step of each call, a poll was as dear as its answers. */
-  #together(calls: readonly AccountCall[]): Promise<void> {
-    return new Promise((resolve, reject) => {
-      let left = calls.length
-      const ended = () => {
-        left--
-        if (left === 0) resolve()
-      }
-      for (const call of calls) {
-        const begin = () => this.#begin(call, ended, reject)
-        const waiting = this.#deps.inFlight.enter('normal')
-        if (waiting === undefined) begin()
-        else void waiting.then(begin)
-      }
+  async #make<T>(call: () => Promise<CrmResult<T>>): Promise<CrmResult<T> | undefined> {
+    const { inFlight, pauseCalls } = this.#deps
+    const made = await inFlight.run('normal', async () => {
+      // The pause may have begun while this call waited for its place.
+      return this.pausedUntil === undefined ? this.#counted(await call()) : undefined
     })
+    if (made === undefined) this.leftOut = true
+    if (made?.pausesUntil !== undefined) await pauseCalls(this.#of.hubId, made.pausesUntil)
+    return made?.result
   }
 
-  /** In a place that was taken for it. */
-  #begin(call: AccountCall, ended: () => void, failed: (error: unknown) => void): void {
-    const { inFlight, clock, pauseCalls } = this.#deps
-    // The pause may have begun while this call waited for its place.
-    if (this.pausedUntil !== undefined) {
-      this.leftOut = true
-      inFlight.leave()
-      ended()
-      return
-    }
-    const done = (result: CrmResult<unknown>) => {
-      inFlight.leave()
-      const now = clock.now()
-      this.made.push(now)
-      this.bucketUse = useAfter(this.bucketUse, result)
-      const until = pausedUntil(result, now)
-      if (until === undefined || until <= (this.pausedUntil ?? 0)) {
-        ended()
-        return
-      }
-      this.pausedUntil = until
-      pauseCalls(this.#of.hubId, until).then(ended, failed)
-    }
-    call(done, (error) => {
-      inFlight.leave()
-      failed(error)
-    })
+  #counted<T>(result: CrmResult<T>): { result: CrmResult<T>; pausesUntil?: number } {
+    const now = this.#deps.clock.now()
+    this.made.push(now)
+    this.bucketUse = useAfter(this.bucketUse, result)
+    const until = pausedUntil(result, now)
+    if (until === undefined || until <= (this.pausedUntil ?? 0)) return { result }
+    this.pausedUntil = until
+    return { result, pausesUntil: until }
   }
 }
 

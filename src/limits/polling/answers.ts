@@ -8,7 +8,8 @@ import type { PollState } from '../poll-state.ts'
 import { isFailure, reportOfKey } from '../readings.ts'
 import type { ReadReport, Report } from '../reports/report.ts'
 import type { RecordChoice } from '../samples.ts'
-import type { UnconfirmedRefusals } from './confirm-refusal.ts'
+import type { CallsMade } from './call-share.ts'
+import type { UnconfirmedRefusals } from './refusals.ts'
 
 /** An answer: its bytes, since a poll may know these already; or what was read in it where the next calls hang on that. */
 export type RawReport = Buffer | ReadReport | ProviderFailure
@@ -21,8 +22,8 @@ export interface Answers {
   reports: ReadonlyMap<string, RawReport>
   /** Digests of answers that are all still bytes; undefined where not all came, or some were read already. */
   digests: string | undefined
-  /** Moments at which each call was answered, ms. None: the account is paused, and nothing was asked. */
-  calls: readonly number[]
+  /** Calls that the account's next poll counts. */
+  calls: CallsMade | undefined
   bucketUse: BucketUse
   /**
    * Failures of the companions, and a pause where calls were left out: other reasons why the readings are not whole.

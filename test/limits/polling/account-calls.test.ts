@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { type AccountCall, AccountCalls, type CallsOf, pausedUntil } from '../../../src/limits/polling/account-calls.ts'
+import { AccountCalls, type CallsOf, pausedUntil } from '../../../src/limits/polling/account-calls.ts'
 import { NOTHING_USED } from '../../../src/provider/bucket-use.ts'
 import type { CrmResult } from '../../../src/provider/failure.ts'
 import { failure } from '../../support/fake-provider.ts'
@@ -20,13 +20,8 @@ async function account(requests: number, per = '10s') {
   return { connect: w.account, store, keys, clock, polls: services.polls, said, begin }
 }
 
-const asked =
-  (answer: () => Promise<CrmResult<unknown>>): AccountCall =>
-  (done, failed) =>
-    void answer().then(done, failed)
-
 const calls = (count: number, answer = async (): Promise<CrmResult<unknown>> => fine) =>
-  Array<AccountCall>(count).fill(asked(answer))
+  Array<() => Promise<CrmResult<unknown>>>(count).fill(answer)
 
 describe('the calls of a poll', () => {
   test("add up what they show of the account's bucket", async () => {
