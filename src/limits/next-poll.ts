@@ -7,9 +7,8 @@ import { decodeForecasts, freshUntil } from './forecast/stored-forecasts.ts'
 import { changeBetween } from './history/change.ts'
 import { nearestLimit } from './nearest-limit.ts'
 import { pairId } from './pair.ts'
-import { disagreeingPercentage } from './percentage.ts'
 import type { FoundReadings, MadePoll, NextPoll, PollJudgement, PollRules } from './poll.ts'
-import { linesOfDisagreement, linesOfGaps, linesOfTroubles, linesOfTypes, linesOfTypesLeftOut } from './poll-lines.ts'
+import { linesOfGaps, linesOfTroubles, linesOfTypes, linesOfTypesLeftOut } from './poll-lines.ts'
 import type { PollState } from './poll-state.ts'
 import { type ReadAnswers, readAnswers, readChangedAnswers, recordDigests } from './polling/answers.ts'
 import { type PollPlan, planAfterFailure, planPoll } from './polling/plan-poll.ts'
@@ -59,8 +58,6 @@ export function nextPoll(poll: MadePoll, rules: PollRules, now: number): NextPol
 
   const { plan, isNear } = planNext(rules, poll, outcome, { found, judgement, now })
   const records = changed === undefined ? recordsAfter(rules, poll, { read, outcome, shown }) : { kept: state.records }
-  const disagreement =
-    state.disagreed || found === undefined ? undefined : disagreeingPercentage(found.after, { reports: read.reports })
   const gaps = reportsWithGaps(read)
   const after: PollState = {
     ...state,
@@ -79,7 +76,6 @@ export function nextPoll(poll: MadePoll, rules: PollRules, now: number): NextPol
     unconfirmed: read.unconfirmed,
     companionsAwayUntil: read.companionsAwayUntil ?? state.companionsAwayUntil,
     allPairsRead: state.allPairsRead || read.allPairsRead,
-    disagreed: state.disagreed || disagreement !== undefined,
     hasAlerts: Object.keys(judgement.states).length > 0,
     records: records.kept,
   }
@@ -101,7 +97,6 @@ export function nextPoll(poll: MadePoll, rules: PollRules, now: number): NextPol
     gaps,
     lines: [
       ...linesOfTroubles(account, outcome),
-      ...linesOfDisagreement(account.hubId, disagreement),
       ...(found === undefined ? [] : linesOfTypes(account.hubId, found.before, found.after)),
       ...linesOfGaps(account.hubId, state.gaps, after.gaps),
       ...linesOfTypesLeftOut(account.hubId, state.typesLeftOut, after.typesLeftOut),

@@ -20,12 +20,6 @@ export function linesOfTroubles({ hubId, state }: LoadedAccount, { failures, ref
   return lines
 }
 
-/** `disagreement`: what `disagreeingPercentage` found. */
-export function linesOfDisagreement(hubId: number, disagreement: string | undefined): PollLine[] {
-  if (disagreement === undefined) return []
-  return [['warn', { code: 'poll.percentage', hubId }, `${disagreement} %: computed from usage and limit instead`]]
-}
-
 /** Each report once, until all of it is read again. */
 export function linesOfGaps(hubId: number, before: ReportGaps, after: ReportGaps): PollLine[] {
   const news = Object.entries(after).filter(([report]) => before[report] === undefined)

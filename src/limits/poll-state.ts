@@ -1,8 +1,8 @@
 import type { StoredBucketUse } from '../provider/bucket-use.ts'
 import type { ReportGaps } from '../provider/read.ts'
 import type { CallsMade } from './polling/call-share.ts'
-import type { UnconfirmedRefusals } from './polling/refusals.ts'
 import type { PollTurn } from './polling/poll-turn.ts'
+import type { UnconfirmedRefusals } from './polling/refusals.ts'
 import type { StoredReadings } from './stored-readings.ts'
 
 /**
@@ -51,8 +51,6 @@ export interface PollNotes {
   companionsAwayUntil: number
   /** With automatic pairs: one that was not read before had nothing at or near its limit. */
   allPairsRead: boolean
-  /** True where it was logged already that a reported percentage disagrees. */
-  disagreed: boolean
   /** False where the account has no alerts: then their states need no reading. */
   hasAlerts: boolean
   /** The records behind the numbers that are kept; undefined: none. */
@@ -94,7 +92,6 @@ export const NO_NOTES: PollNotes = {
   unconfirmed: {},
   companionsAwayUntil: 0,
   allPairsRead: false,
-  disagreed: false,
   hasAlerts: false,
   records: undefined,
 }

@@ -114,6 +114,12 @@ export function seriesId({ metric, objectTypeId, from, to }: SeriesName): string
   return objectTypeId === undefined ? wordOf(metric) : `${wordOf(metric)}/${encoded(objectTypeId)}`
 }
 
+/** The percentage that the provider reports, by series, where it does. Nothing is decided by it. */
+export function reportedPercents(readings: Readings): Map<string, number> {
+  const values = Object.values(readings).flatMap((reading) => reading.values)
+  return new Map(values.flatMap((one) => (one.reported === undefined ? [] : [[seriesId(one), one.reported] as const])))
+}
+
 function wordOf(metric: string): string {
   return metricKind(metric)?.word ?? ''
 }

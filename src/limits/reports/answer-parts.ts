@@ -50,6 +50,6 @@ export function readByOrigin(json: unknown, { ofType, ofCustom }: Record<'ofType
   }
 }
 
-export function reported(percentage: number | undefined): { reported?: number } {
+function reported(percentage: number | undefined): { reported?: number } {
   return percentage === undefined ? {} : { reported: percentage }
 }

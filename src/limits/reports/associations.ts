@@ -1,7 +1,6 @@
 import { boundedRecords, boundedWords } from '../../provider/bounds.ts'
 import { asObject, Gaps, type JsonObject, type ListPlace, type ObjectId, readCount } from '../../provider/read.ts'
 import type { Pair } from '../pair.ts'
-import { reported } from './answer-parts.ts'
 import type { ReadReport, Report, ReportedRecord } from './report.ts'
 
 /** The provider shows a record as near its limit from this share on; below it there is nothing to see. */
@@ -48,9 +47,10 @@ export const associations: Report = {
     const near = gaps.list(answer, 'nearLimitFromRecordSamples', (item, at) => {
       const record = recordIn(gaps, item, at)
       const usage = gaps.count(item, 'usage', at)
-      const percentage = reported(gaps.number(item, 'percentage', at))
+      // The percentage of a record is not used, but named where it is odd.
+      gaps.number(item, 'percentage', at)
       // Without its usage it would pass for one that is at its limit.
-      return record === undefined || usage === undefined ? undefined : { ...record, usage, ...percentage }
+      return record === undefined || usage === undefined ? undefined : { ...record, usage }
     })
     const [atLimit, nearLimit] = [atLeast(full, totals[0]), atLeast(near, totals[1])]
     const records = { atLimit: boundedRecords(full), nearLimit: boundedRecords(near) }

@@ -32,7 +32,6 @@ export interface ReportedRecord {
   label?: string
   /** Absent for a record that is at its limit: the provider then gives no number. */
   usage?: number
-  reported?: number
 }
 
 /** The contents of an answer. */

@@ -12,8 +12,8 @@ const WHOLE = associations(500, [480, 410], 1)
 const RECORDS = {
   atLimit: [{ label: 'full 0', objectId: 100 }],
   nearLimit: [
-    { label: 'near 0', objectId: 200, usage: 480, reported: 0 },
-    { label: 'near 1', objectId: 201, usage: 410, reported: 0 },
+    { label: 'near 0', objectId: 200, usage: 480 },
+    { label: 'near 1', objectId: 201, usage: 410 },
   ],
 }
 const valuesOf = (atLimit: number, nearLimit: number, fullest: number, limit = 500) => [
@@ -89,7 +89,7 @@ test('labels of any script, or that look like markup, and percentages that are f
   expect(read({ ...WHOLE, atLimitFromRecordSamples: samples }).records?.atLimit).toEqual(samples)
   const near = { label: 'Globex', objectId: 12, percentage: 140.2, usage: 701 }
   expect(read({ ...WHOLE, nearLimitFromRecordSamples: [near] }).records?.nearLimit).toEqual([
-    { label: 'Globex', objectId: 12, usage: 701, reported: 140.2 },
+    { label: 'Globex', objectId: 12, usage: 701 },
   ])
 })
 
