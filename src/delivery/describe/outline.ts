@@ -3,6 +3,7 @@ import { shorten } from '../../text/clean-text.ts'
 import { countOf } from '../../text/format-number.ts'
 import { type Badge, describeAlert, type MailFact } from './describe-alert.ts'
 import { changesBlock, describeChanges } from './describe-changes.ts'
+import { cutToFit, fitAlerts } from './fit-alerts.ts'
 import { type Action, type MailLinks, RECONNECT } from './mail-links.ts'
 import { subjectLine } from './subject.ts'
 
@@ -12,38 +13,27 @@ const MOST_CHANGES = 2_000
 
 const MARK: Record<Badge, string> = { CRITICAL: '🔴', WARNING: '🟠', RESOLVED: '🟢', TEST: '⚪' }
 
-/** One message in a few words, for services that show little. Nothing is escaped. */
-export interface Outline {
-  subject: string
-  parts: OutlinePart[]
-  /** Changes since the last digest, always shown. */
-  changes: OutlinePart[]
-  /** Alerts that the message itself leaves out. */
-  truncated: number
-}
-
 /** One account, an alert that is alone, or changes (of no alerts). */
 export interface OutlinePart {
-  alerts: number
   lines: string[]
   facts: MailFact[]
   actions: Action[]
 }
 
-export function outlineOf(message: Message, links: MailLinks): Outline {
+/** One message in a few words, for services that show little; changes since the last digest come last. Nothing is escaped. */
+export function outlineOf(message: Message, links: MailLinks): OutlinePart[] {
   const { timestamp, data } = message
-  const { changed, truncated } = data
-  const subject = subjectLine(message)
   const byAccount = Map.groupBy(inOrder(message), ({ account }) => account?.hubId)
   const parts = [...byAccount].map(([hubId, own]) => {
     const described = own.map((alert) => describeAlert(alert, Date.parse(timestamp), links))
     const [one, ...others] = described
     const isAlone = byAccount.size === 1 && others.length === 0
-    return isAlone && one !== undefined ? wholePart(one, subject) : accountPart(described, byAccount.size > 1, hubId)
+    return isAlone && one !== undefined
+      ? wholePart(one, subjectLine(message))
+      : accountPart(described, byAccount.size > 1, hubId)
   })
-  const changes =
-    changed === undefined ? [] : [{ alerts: 0, lines: changeLines(changed, links), facts: [], actions: [] }]
-  return { subject, parts, changes, truncated }
+  if (data.changed !== undefined) parts.push({ lines: changeLines(data.changed, links), facts: [], actions: [] })
+  return parts
 }
 
 type Described = ReturnType<typeof describeAlert>
@@ -61,8 +51,8 @@ function wholePart(one: Described, subject: string): OutlinePart {
     .slice(0, MOST_LISTED)
     .map(({ label, id, usage }) => ['•', label ?? [], `#${id}`, usage].flat().join(' '))
   const facts = one.facts.map(({ name, value }) => ({ name, value: shorten(value, MOST_LINE) }))
-  const lines = [told === '' ? [] : told, records ? `Records (${records.note})` : [], rows].flat()
-  return { alerts: 1, lines, facts, actions }
+  if (records !== undefined) facts.push({ name: `Records (${records.note})`, value: rows.join('\n') })
+  return { lines: told === '' ? [] : [told], facts, actions }
 }
 
 /** One account: its alerts a field each, what to do about the worst, and its page. */
@@ -76,44 +66,17 @@ function accountPart(own: readonly Described[], isNamed: boolean, hubId: number 
   const toDo = known.filter(({ name }) => name === 'To do').map(({ name, value }) => `${name}: ${value}`)
   const actions = own.flatMap((one) => one.actions.filter(({ name }) => name === RECONNECT)).slice(0, 1)
   if (url !== undefined) actions.unshift({ name: hubId === undefined ? 'Open page' : 'Open account', url })
-  return { alerts: own.length, lines: [...(isNamed ? [subject] : []), ...more, ...toDo], facts, actions }
+  return { lines: [...(isNamed ? [subject] : []), ...more, ...toDo], facts, actions }
 }
 
-/** The first parts, as many as fit; `render` also gets the number of alerts that are left out. */
-export function fitted<T>(
-  { parts, changes, truncated }: Outline,
-  render: (shown: readonly OutlinePart[], left: number) => T,
-  fits: (rendered: T) => boolean,
-): T {
-  const total = parts.reduce((sum, { alerts }) => sum + alerts, truncated)
-  const renderFirst = (count: number) => {
-    const shown = parts.slice(0, count)
-    return render(
-      [...shown, ...changes],
-      shown.reduce((left, { alerts }) => left - alerts, total),
-    )
-  }
-  let [least, most] = [0, parts.length]
-  while (least < most) {
-    const middle = Math.ceil((least + most) / 2)
-    if (fits(renderFirst(middle))) least = middle
-    else most = middle - 1
-  }
-  const [first] = parts
-  if (least > 0 || first === undefined) return renderFirst(least)
-  // Too large even alone: what happened, and where the rest is.
-  const short = { ...first, lines: first.lines.slice(0, 1), facts: first.facts.slice(0, 3) }
-  const rendered = render([short], total - first.alerts)
-  return fits(rendered) ? rendered : renderFirst(0)
-}
-
-/** The message below its subject as plain text, with as many parts as fit. */
-export function outlineText(outline: Outline, home: string, fits: (text: string) => boolean): string {
-  const render = (shown: readonly OutlinePart[], left: number) => {
+/** The message below its subject as plain text, with as many alerts as fit. */
+export function outlineText(message: Message, links: MailLinks, home: string, fits: (text: string) => boolean): string {
+  const make = (shown: Message) => {
+    const left = shown.data.truncated
     const more = left === 0 ? [] : [`${countOf(left, 'more alert')} not shown: ${home}`]
-    return [...shown.map(partText), ...more].join('\n\n')
+    return [...outlineOf(shown, links).map(partText), ...more].join('\n\n')
   }
-  return fitted(outline, render, fits) || outline.subject
+  return cutToFit(fitAlerts(message, make, fits, 1), fits) || subjectLine(message)
 }
 
 function partText({ lines, facts, actions }: OutlinePart): string {

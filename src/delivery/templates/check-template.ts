@@ -1,4 +1,4 @@
-import { readTemplate, TemplateFault, type TemplateScope } from './liquid.ts'
+import { orFault, readTemplate, TemplateFault, type TemplateScope } from './liquid.ts'
 import { sampleLinks, samplesOfAllKinds } from './sample-messages.ts'
 import { messageScope } from './template-fields.ts'
 
@@ -11,16 +11,11 @@ let samples: { name: string; scope: TemplateScope }[] | undefined
 export function faultOfTemplate(source: string, as: 'text' | 'value' = 'text'): string | undefined {
   const context = { receiver: 'ops', home: `${URL}/`, links: sampleLinks(URL) }
   samples ??= samplesOfAllKinds().map(({ name, message }) => ({ name, scope: messageScope(message, context) }))
-  let of = ''
-  try {
-    const template = readTemplate(source, { mustExist: true })
-    for (const { name, scope } of samples) {
-      of = `, with a message of ${name}`
-      template[as](scope)
-    }
-    return undefined
-  } catch (error) {
-    if (error instanceof TemplateFault) return error.message + of
-    throw error
+  const template = orFault(() => readTemplate(source, { mustExist: true }))
+  if (template instanceof TemplateFault) return template.message
+  for (const { name, scope } of samples) {
+    const made = orFault(() => template[as](scope))
+    if (made instanceof TemplateFault) return `${made.message}, with a message of ${name}`
   }
+  return undefined
 }

@@ -27,6 +27,16 @@ export interface Template {
 /** For people; of the template, and of no message that it was made for. */
 export class TemplateFault extends Error {}
 
+/** The fault in place of what is made. */
+export function orFault<T>(make: () => T): T | TemplateFault {
+  try {
+    return make()
+  } catch (error) {
+    if (error instanceof TemplateFault) return error
+    throw error
+  }
+}
+
 export interface TemplateOptions {
   /** Made of each text that a field puts in; what the template itself has beside its fields stays as it is. */
   escapeField?: (text: string) => string

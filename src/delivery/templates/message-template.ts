@@ -1,9 +1,10 @@
-import { inOrder, type Message } from '../../alerts/alert.ts'
-import { cleanText, shorten } from '../../text/clean-text.ts'
+import type { Message } from '../../alerts/alert.ts'
+import { cleanText } from '../../text/clean-text.ts'
 import { countOf } from '../../text/format-number.ts'
+import { cutToFit, fitAlerts } from '../describe/fit-alerts.ts'
 import type { AttemptOutcome } from '../receiver.ts'
 import type { BodyContext } from '../receivers/receiver-kind.ts'
-import { readTemplate, type Template, TemplateFault, type TemplateOptions } from './liquid.ts'
+import { orFault, readTemplate, type Template, TemplateFault, type TemplateOptions } from './liquid.ts'
 import { messageScope } from './template-fields.ts'
 
 /** Texts in place of those of a message's receiver. */
@@ -38,15 +39,13 @@ export function messageTemplate(
   const body = given?.body === undefined ? undefined : readTemplate(given.body, escapeField && { escapeField })
   if (title === undefined && body === undefined) return () => ({})
   return (message, context) => {
-    try {
+    const texts = orFault(() => {
       const shown = title && oneLine(title.text(messageScope(message, context)))
       const text = body && bodyOf(body, message, context, mostBytes)
       // One that is empty says nothing: the message is what it would be without.
       return { ...(shown && { title: shown }), ...(text && { body: text }) }
-    } catch (error) {
-      if (!(error instanceof TemplateFault)) throw error
-      return { fault: `its template ${error.message}` }
-    }
+    })
+    return texts instanceof TemplateFault ? { fault: `its template ${texts.message}` } : texts
   }
 }
 
@@ -66,34 +65,20 @@ function oneLine(text: string): string {
 
 /** With as many alerts as fit; one that does not fit alone is cut. */
 function bodyOf(body: Template, message: Message, context: TemplateContext, mostBytes: number): string {
-  const all = message.data.alerts.length
-  for (let shown = all; ; shown = Math.floor(shown / 2)) {
-    try {
-      const text = body.text(messageScope(withFirst(message, shown), context)).trim()
-      const note = shown === all || text === '' ? '' : leftNote(all - shown, context)
-      if (Buffer.byteLength(text + note) <= mostBytes) return text + note
-      if (shown <= 1) return cutTo(text, mostBytes - Buffer.byteLength(note)) + note
-    } catch (error) {
-      if (shown <= 1) throw error
-    }
-  }
+  const make = (shown: Message) =>
+    orFault(() => {
+      const text = body.text(messageScope(shown, context)).trim()
+      const left = message.data.alerts.length - shown.data.alerts.length
+      return { text, note: left === 0 || text === '' ? '' : leftNote(left, context) }
+    })
+  const made = fitAlerts(message, make, (one) => !(one instanceof TemplateFault) && bytesOf(one) <= mostBytes, 1)
+  if (made instanceof TemplateFault) throw made
+  const { text, note } = made
+  return cutToFit(text, (cut) => bytesOf({ text: cut, note }) <= mostBytes) + note
 }
+
+const bytesOf = ({ text, note }: { text: string; note: string }) => Buffer.byteLength(text + note)
 
 function leftNote(left: number, { home, links }: TemplateContext): string {
   return `\n\n${countOf(left, 'more alert')} not shown${links?.isForCustomer ? '.' : `: ${home}`}`
-}
-
-/** The same with so many of its alerts. */
-export function withFirst(message: Message, count: number): Message {
-  const { data } = message
-  const left = data.alerts.length - count
-  if (left <= 0) return message
-  return { ...message, data: { ...data, truncated: data.truncated + left, alerts: inOrder(message).slice(0, count) } }
-}
-
-function cutTo(text: string, mostBytes: number): string {
-  for (let most = mostBytes; ; most = Math.floor(most * 0.8)) {
-    const cut = shorten(text, most)
-    if (Buffer.byteLength(cut) <= mostBytes) return cut
-  }
 }

@@ -3,7 +3,7 @@ import { cleanText } from '../../text/clean-text.ts'
 import { describeAlert, lastedFor, percentOf } from '../describe/describe-alert.ts'
 import { subjectFor } from '../describe/for-customer.ts'
 import { type MailLinks, RECONNECT } from '../describe/mail-links.ts'
-import { outlineOf, outlineText } from '../describe/outline.ts'
+import { outlineText } from '../describe/outline.ts'
 import { badgeOfMessage } from '../describe/subject.ts'
 import type { BodyContext } from '../receivers/receiver-kind.ts'
 import type { TemplateScope, TemplateValue } from './liquid.ts'
@@ -24,7 +24,7 @@ export function messageScope(message: Message, context: Omit<BodyContext, 'group
     type,
     badge: badgeOfMessage(message),
     subject: subjectFor(message, links),
-    text: outlineText(outlineOf(message, links), home, (text) => text.length < MOST_TEXT),
+    text: outlineText(message, links, home, (text) => text.length < MOST_TEXT),
     time: timestamp,
     receiver,
     home: home || undefined,

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import type { Message } from '../../../alerts/alert.ts'
-import { outlineOf, outlineText } from '../../describe/outline.ts'
-import { badgeOfMessage } from '../../describe/subject.ts'
+import { outlineText } from '../../describe/outline.ts'
+import { badgeOfMessage, subjectLine } from '../../describe/subject.ts'
 import type { TemplateTexts } from '../../templates/message-template.ts'
 import { createBodyReceiver } from '../body-receiver.ts'
 import { messageSettings, postAddress, posted } from '../common-settings.ts'
@@ -45,10 +45,9 @@ export const apprise = {
 } satisfies ReceiverKind<SettingsOf<typeof appriseSettings>>
 
 function appriseBody(message: Message, { home, links = {} }: BodyContext, texts: TemplateTexts): string {
-  const outline = outlineOf(message, links)
-  const body = texts.body ?? outlineText(outline, home, (words) => words.length <= MOST_CHARACTERS)
+  const body = texts.body ?? outlineText(message, links, home, (words) => words.length <= MOST_CHARACTERS)
   return JSON.stringify({
-    title: texts.title ?? outline.subject,
+    title: texts.title ?? subjectLine(message),
     body,
     type: TYPES[badgeOfMessage(message)] ?? 'info',
     format: 'text',

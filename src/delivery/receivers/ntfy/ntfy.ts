@@ -3,7 +3,7 @@ import { secret, webAddress } from '../../../../config/schema/secrets.ts'
 import { plainText } from '../../../../config/schema/values.ts'
 import type { Message } from '../../../alerts/alert.ts'
 import { outlineOf, outlineText } from '../../describe/outline.ts'
-import { badgeOfMessage } from '../../describe/subject.ts'
+import { badgeOfMessage, subjectLine } from '../../describe/subject.ts'
 import { markOf } from '../../receiver.ts'
 import type { TemplateTexts } from '../../templates/message-template.ts'
 import { createBodyReceiver } from '../body-receiver.ts'
@@ -64,10 +64,9 @@ const readNtfy = readService(
 
 /** Plain text: ntfy reads no markup of its own accord. */
 function ntfyBody(topic: string, message: Message, { home, links = {} }: BodyContext, texts: TemplateTexts): string {
-  const outline = outlineOf(message, links)
-  const title = texts.title ?? outline.subject
-  const words = texts.body ?? outlineText(outline, home, (body) => Buffer.byteLength(body) < MOST_BYTES)
-  const [first] = message.data.alerts.length === 1 ? outline.parts.flatMap(({ actions }) => actions) : []
+  const title = texts.title ?? subjectLine(message)
+  const words = texts.body ?? outlineText(message, links, home, (body) => Buffer.byteLength(body) < MOST_BYTES)
+  const [first] = message.data.alerts.length === 1 ? outlineOf(message, links).flatMap(({ actions }) => actions) : []
   const priority = PRIORITY[badgeOfMessage(message)] ?? 3
   return JSON.stringify({ topic, title, message: words, priority, click: first?.url ?? home })
 }

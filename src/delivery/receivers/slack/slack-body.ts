@@ -2,7 +2,9 @@ import type { Message } from '../../../alerts/alert.ts'
 import { shorten } from '../../../text/clean-text.ts'
 import { countOf } from '../../../text/format-number.ts'
 import { formatTime } from '../../../text/format-time.ts'
-import { fitted, type OutlinePart, outlineOf, withoutMarkup } from '../../describe/outline.ts'
+import { fitAlerts } from '../../describe/fit-alerts.ts'
+import { type OutlinePart, outlineOf, withoutMarkup } from '../../describe/outline.ts'
+import { subjectLine } from '../../describe/subject.ts'
 import type { TemplateTexts } from '../../templates/message-template.ts'
 import type { BodyContext } from '../receiver-kind.ts'
 
@@ -22,19 +24,20 @@ export function slackBody(
   { home, links = {} }: BodyContext,
   { title, body }: TemplateTexts = {},
 ): string {
-  const outline = outlineOf(message, links)
-  const subject = title ?? outline.subject
-  const more = (left: number) => footer(`${countOf(left, 'more alert')} not shown: ${link(home, 'status page')}`)
-  const content = (shown: readonly OutlinePart[], left: number) =>
-    body === undefined ? [...shown.flatMap(blocksOf), ...(left > 0 ? [more(left)] : [])] : [ownBody(body)]
-  const blocks = (shown: readonly OutlinePart[], left: number) => [
+  const subject = title ?? subjectLine(message)
+  const content = (shown: Message) => {
+    const left = shown.data.truncated
+    const more = footer(`${countOf(left, 'more alert')} not shown: ${link(home, 'status page')}`)
+    return [...outlineOf(shown, links).flatMap(blocksOf), ...(left > 0 ? [more] : [])]
+  }
+  const blocks = (shown: Message) => [
     { type: 'header', text: plain(subject, MOST_HEADER) },
-    ...content(shown, left),
+    ...(body === undefined ? content(shown) : [ownBody(body)]),
     footer(`Sent by Plimsoll, ${formatTime(message.timestamp)}.`),
   ]
   return JSON.stringify({
     text: escaped(withoutMarkup(subject)),
-    blocks: fitted(outline, blocks, ({ length }) => length <= MOST_BLOCKS),
+    blocks: fitAlerts(message, blocks, ({ length }) => length <= MOST_BLOCKS),
   })
 }
 

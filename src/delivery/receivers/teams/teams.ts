@@ -2,8 +2,10 @@ import * as z from 'zod'
 import type { Message } from '../../../alerts/alert.ts'
 import { countOf } from '../../../text/format-number.ts'
 import { formatTime } from '../../../text/format-time.ts'
+import { fitAlerts } from '../../describe/fit-alerts.ts'
 import type { Action } from '../../describe/mail-links.ts'
-import { fitted, type OutlinePart, outlineOf, withoutMarkup } from '../../describe/outline.ts'
+import { type OutlinePart, outlineOf, withoutMarkup } from '../../describe/outline.ts'
+import { subjectLine } from '../../describe/subject.ts'
 import type { AttemptOutcome } from '../../receiver.ts'
 import type { TemplateTexts } from '../../templates/message-template.ts'
 import { escapeMarkup } from '../../templates/own-links.ts'
@@ -68,20 +70,20 @@ function readTeams(answer: PostAnswer): AttemptOutcome {
 
 /** One adaptive card. Without `fallbackText` its notice would be empty. */
 function teamsBody(message: Message, { home, links = {} }: BodyContext, texts: TemplateTexts = {}): string {
-  const outline = outlineOf(message, links)
-  const subject = withoutMarkup(texts.title ?? outline.subject)
+  const subject = withoutMarkup(texts.title ?? subjectLine(message))
   const title = text(subject, { weight: 'Bolder', size: 'Medium' })
   const footer = text(`Sent by Plimsoll, ${formatTime(message.timestamp)}.`, { isSubtle: true, size: 'Small' })
   if (texts.body !== undefined) return cardOf(subject, [title, text(texts.body), footer], [])
   const isOne = message.data.alerts.length === 1
-  const render = (shown: readonly OutlinePart[], left: number) => {
-    const more =
-      left === 0 ? [] : [text(`${countOf(left, 'more alert')} not shown: ${link({ name: 'status page', url: home })}`)]
-    const body = [title, ...shown.flatMap((part) => blocksOf(part, isOne, home)), ...more, footer]
-    const actions = isOne ? shown.flatMap((part) => part.actions).slice(0, MOST_ACTIONS) : []
+  const render = (shown: Message) => {
+    const left = shown.data.truncated
+    const more = text(`${countOf(left, 'more alert')} not shown: ${link({ name: 'status page', url: home })}`)
+    const parts = outlineOf(shown, links)
+    const body = [title, ...parts.flatMap((part) => blocksOf(part, isOne, home)), ...(left > 0 ? [more] : []), footer]
+    const actions = isOne ? parts.flatMap((part) => part.actions).slice(0, MOST_ACTIONS) : []
     return cardOf(subject, body, actions)
   }
-  return fitted(outline, render, (card) => Buffer.byteLength(card) < MOST_BYTES)
+  return fitAlerts(message, render, (card) => Buffer.byteLength(card) < MOST_BYTES)
 }
 
 function cardOf(fallbackText: string, body: object[], actions: readonly Action[]): string {

@@ -4,7 +4,8 @@ import { plainText } from '../../../../config/schema/values.ts'
 import type { Message } from '../../../alerts/alert.ts'
 import { retryAfterMs } from '../../../runtime/retry-after.ts'
 import { Secret } from '../../../runtime/secret.ts'
-import { outlineOf, outlineText } from '../../describe/outline.ts'
+import { outlineText } from '../../describe/outline.ts'
+import { subjectLine } from '../../describe/subject.ts'
 import type { AttemptOutcome } from '../../receiver.ts'
 import type { TemplateTexts } from '../../templates/message-template.ts'
 import { createBodyReceiver } from '../body-receiver.ts'
@@ -86,9 +87,9 @@ function telegramBody(
   { home, links = {} }: BodyContext,
   texts: TemplateTexts,
 ): string {
-  const outline = outlineOf(message, links)
-  const title = texts.title ?? outline.subject
-  const words = texts.body ?? outlineText(outline, home, (body) => `${title}\n\n${body}`.length <= MOST_CHARACTERS)
+  const title = texts.title ?? subjectLine(message)
+  const fits = (body: string) => `${title}\n\n${body}`.length <= MOST_CHARACTERS
+  const words = texts.body ?? outlineText(message, links, home, fits)
   const link_preview_options = { is_disabled: true }
   return JSON.stringify({ chat_id, text: `${title}\n\n${words}`, link_preview_options })
 }

@@ -2,9 +2,9 @@ import * as z from 'zod'
 import { isGroup } from '../../../../config/schema/values.ts'
 import type { Message } from '../../../alerts/alert.ts'
 import { Secret } from '../../../runtime/secret.ts'
+import { fitAlerts } from '../../describe/fit-alerts.ts'
 import { faultOfTemplate } from '../../templates/check-template.ts'
-import { readTemplate, TemplateFault, type TemplateScope, type TemplateValue } from '../../templates/liquid.ts'
-import { withFirst } from '../../templates/message-template.ts'
+import { orFault, readTemplate, TemplateFault, type TemplateScope, type TemplateValue } from '../../templates/liquid.ts'
 import { messageScope } from '../../templates/template-fields.ts'
 import type { BodyContext } from '../receiver-kind.ts'
 
@@ -91,15 +91,12 @@ export function payloadBody(given: unknown, context: Omit<BodyContext, 'groupBy'
       }),
     )
   const fitted = (message: Message, showSecret: (secret: Secret) => string): string => {
-    for (let shown = message.data.alerts.length; ; shown = Math.floor(shown / 2)) {
-      try {
-        const body = bodyOf(messageScope(withFirst(message, shown), context), showSecret)
-        if (body.length <= MOST_CHARACTERS) return body
-        if (shown <= 1) throw new TemplateFault('becomes too long')
-      } catch (error) {
-        if (shown <= 1) throw error
-      }
-    }
+    const make = (shown: Message) => orFault(() => bodyOf(messageScope(shown, context), showSecret))
+    const fits = (body: string | TemplateFault) => typeof body === 'string' && body.length <= MOST_CHARACTERS
+    const made = fitAlerts(message, make, fits, 1)
+    if (typeof made !== 'string') throw made
+    if (!fits(made)) throw new TemplateFault('becomes too long')
+    return made
   }
   return {
     body: (message: Message) => fitted(message, (secret) => secret.reveal()),

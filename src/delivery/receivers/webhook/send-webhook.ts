@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 import type { Message } from '../../../alerts/alert.ts'
 import type { Secret } from '../../../runtime/secret.ts'
-import { TemplateFault } from '../../templates/liquid.ts'
+import { orFault, TemplateFault } from '../../templates/liquid.ts'
 import { indented } from '../body-receiver.ts'
 import { createPost, type PostOptions } from '../http-post.ts'
 import type { BodyContext, BodyOf, ShownReceiver } from '../receiver-kind.ts'
@@ -57,15 +57,6 @@ export function createWebhookReceiver(options: WebhookOptions): ShownReceiver {
         ? { text: '', fault: `its payload ${text.message}` }
         : { text, fault: undefined }
     },
-  }
-}
-
-function orFault(make: () => string): string | TemplateFault {
-  try {
-    return make()
-  } catch (error) {
-    if (error instanceof TemplateFault) return error
-    throw error
   }
 }
 
