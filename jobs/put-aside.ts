@@ -2,8 +2,7 @@ import { Registry } from '../src/accounts/registry.ts'
 import { POLL_FIELD } from '../src/alerts/alert-state.ts'
 import type { UnreadableAnnouncer } from '../src/alerts/kinds/poll-alert.ts'
 import { History } from '../src/limits/history/history.ts'
-import { UnreadableKey } from '../src/limits/history/packed-bytes.ts'
-import { isReadableRecord } from '../src/redis/account-record.ts'
+import { isReadableRecord, UnreadableData } from '../src/redis/account-record.ts'
 import type { Store } from '../src/redis/connect.ts'
 import { type AccountKeys, asideOf, type Keys } from '../src/redis/keys.ts'
 import { NO_ALERT_WRITES, stepJson } from '../src/redis/steps.ts'
@@ -70,7 +69,7 @@ async function unreadableKeys(store: Store, keys: Keys, hubId: number): Promise<
 }
 
 function whereUnreadable(error: unknown): false {
-  if (error instanceof UnreadableKey) return false
+  if (error instanceof UnreadableData) return false
   throw error
 }
 

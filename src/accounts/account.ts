@@ -58,8 +58,6 @@ export interface Account {
   /** Fields of its last reports that could not be read, for people: all else was. */
   gaps: string[]
   uninstall: Uninstall | null
-  /** `readings`, which what polls know of it is kept with. */
-  unreadable: string[]
 }
 
 /** The part of an account that decides who is written to. */
@@ -88,10 +86,9 @@ export interface Uninstall {
 type Hash = Readonly<Record<string, string>>
 
 /** `kept`: undefined for an account that was never polled. */
-export function readAccount(hubId: number, hash: Hash, kept: PollState | 'unreadable' | undefined): Account {
-  const polls = kept === undefined || kept === 'unreadable' ? NEW_POLL_STATE : kept
+export function readAccount(hubId: number, hash: Hash, kept: PollState | undefined): Account {
+  const polls = kept ?? NEW_POLL_STATE
   return {
-    unreadable: kept === 'unreadable' ? ['readings'] : [],
     hubId,
     hubDomain: hash.hubDomain ?? '',
     ...(hash.hublet && { hublet: hash.hublet }),

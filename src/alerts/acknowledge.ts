@@ -82,7 +82,7 @@ export async function withdrawAcknowledgement(
 
 async function lastReading({ store, keys }: StoreDeps, hubId: number, field: string): Promise<Series | undefined> {
   const kept = await loadReadings(store, keys, hubId)
-  return kept === undefined || kept === 'unreadable' ? undefined : seriesOf(kept).find(({ id }) => id === field)
+  return kept && seriesOf(kept).find(({ id }) => id === field)
 }
 
 export type FoundAlert =

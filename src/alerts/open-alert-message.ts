@@ -44,8 +44,7 @@ export function readAlertedAccounts(store: Store, keys: Keys, hubIds: readonly n
         loadReadings(store, keys, hubId),
         loadForecasts(store, keys, hubId),
       ])
-      const isReadable = readings !== 'unreadable'
-      return { hubId, hubDomain: hubDomain ?? '', states, readings: isReadable ? readings : undefined, forecasts }
+      return { hubId, hubDomain: hubDomain ?? '', states, readings, forecasts }
     }),
   )
 }

@@ -48,7 +48,7 @@ export async function readOpenAlerts(
 ): Promise<OpenAlert[]> {
   const read = async (hubId: number) => {
     const [states, kept] = await Promise.all([openStatesOf(store, keys, hubId), loadReadings(store, keys, hubId)])
-    const numbers = seriesById(kept === 'unreadable' ? undefined : kept)
+    const numbers = seriesById(kept)
     return states.filter(isWanted).map((state) => ({ ranked: rankedState(state), open: openAlert(state, numbers) }))
   }
   const all = (await Promise.all(hubIds.map(read))).flat()

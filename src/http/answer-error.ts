@@ -1,10 +1,9 @@
 import type { Socket } from 'node:net'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { hasZodFastifySchemaValidationErrors } from 'fastify-type-provider-zod'
-import { UnreadableKey } from '../limits/history/packed-bytes.ts'
 import { sentence } from '../operations/fields.ts'
 import { Refusal, type RefusalKind } from '../operations/refusal.ts'
-import { UnreadableRecord } from '../redis/account-record.ts'
+import { UnreadableData } from '../redis/account-record.ts'
 import { isRedisAway } from '../redis/away.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/logger.ts'
@@ -119,7 +118,7 @@ export function asProblem(error: unknown, { clock }: Pick<Answering, 'clock'>): 
   if (error instanceof Refusal) return problemOf(error, clock.now())
   if (hasZodFastifySchemaValidationErrors(error)) return refusedInput(error.validation)
   if (isRedisAway(error)) return redisAway()
-  if (error instanceof UnreadableKey || error instanceof UnreadableRecord)
+  if (error instanceof UnreadableData)
     return new Problem(
       503,
       "What is stored of this account can't be read: its next poll puts that aside, and starts again.",

@@ -129,7 +129,7 @@ export class CoverageStore {
     const [last] = hubIdsIn(await this.#store.zrange(this.#keys.pollFailing, '-1', '-1'))
     if (last === undefined) return undefined
     const kept = await loadPollState(this.#store, this.#keys, last)
-    return kept === 'unreadable' ? undefined : kept?.failing?.reason
+    return kept?.failing?.reason
   }
 
   /** True where the fleet's alert covers an account that fails: it is open, or would be next. */

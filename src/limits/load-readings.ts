@@ -4,14 +4,9 @@ import { type AccountForecasts, decodeForecasts } from './forecast/stored-foreca
 import { loadPollState } from './poll-state-text.ts'
 import type { Readings } from './readings.ts'
 
-/** The last numbers of an account; undefined: nothing was ever read. 'unreadable': its next poll puts them aside. */
-export async function loadReadings(
-  store: Store,
-  keys: Keys,
-  hubId: number,
-): Promise<Readings | 'unreadable' | undefined> {
-  const state = await loadPollState(store, keys, hubId)
-  return state === 'unreadable' ? state : state?.readings.all
+/** The last numbers of an account; undefined: nothing was ever read. */
+export async function loadReadings(store: Store, keys: Keys, hubId: number): Promise<Readings | undefined> {
+  return (await loadPollState(store, keys, hubId))?.readings.all
 }
 
 /** The last forecast of an account; undefined for none, or what can't be read: it is made anew within a day. */

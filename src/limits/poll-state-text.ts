@@ -120,12 +120,8 @@ function checksum(text: string | Buffer): string {
   return crc32(text).toString(16).padStart(8, '0')
 }
 
-/** The state of an account's polls; undefined: it was never polled. 'unreadable': its next poll puts it aside. */
-export async function loadPollState(
-  store: Store,
-  keys: Keys,
-  hubId: number,
-): Promise<PollState | 'unreadable' | undefined> {
+/** The state of an account's polls; undefined: it was never polled, or can't be read: its next poll puts that aside. */
+export async function loadPollState(store: Store, keys: Keys, hubId: number): Promise<PollState | undefined> {
   const stored = await store.getBuffer(keys.account(hubId).poll)
-  return stored === null ? undefined : (readPollState(stored) ?? 'unreadable')
+  return stored === null ? undefined : readPollState(stored)
 }

@@ -1,4 +1,4 @@
-import { UnreadableRecord } from '../redis/account-record.ts'
+import { UnreadableData } from '../redis/account-record.ts'
 import type { Store } from '../redis/connect.ts'
 import type { AccountState, Keys } from '../redis/keys.ts'
 import type { Argument } from '../redis/scripts.ts'
@@ -78,7 +78,7 @@ export class PollStore {
     [poll = null, access, paused, forecast]: (Buffer | null)[],
   ): Promise<LoadedAccount | 'gone'> {
     const state = poll === null ? NEW_POLL_STATE : readPollState(poll)
-    if (state === undefined) throw new UnreadableRecord(`account ${hubId}: what its polls know can't be read`)
+    if (state === undefined) throw new UnreadableData(`account ${hubId}: what its polls know can't be read`)
     const token = parseAccess(access)
     const loaded: LoadedAccount = {
       hubId,
@@ -110,7 +110,7 @@ export class PollStore {
     return loaded
   }
 
-  /** Undefined where the account is not polled, or its state is unreadable: its next poll puts that aside. */
+  /** Undefined where the account is not polled. */
   async planned(hubId: number): Promise<PlannedPoll | undefined> {
     const { account } = this.#keys.account(hubId)
     const [at, [accountState, hubDomain], state] = await Promise.all([
@@ -118,7 +118,7 @@ export class PollStore {
       this.#store.hmget(account, 'state', 'hubDomain'),
       loadPollState(this.#store, this.#keys, hubId),
     ])
-    if (at === null || accountState == null || state === undefined || state === 'unreadable') return undefined
+    if (at === null || accountState == null || state === undefined) return undefined
     return { hubId, accountState: accountState as AccountState, hubDomain: hubDomain ?? '', state, at: Number(at) }
   }
 

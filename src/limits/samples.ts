@@ -1,7 +1,6 @@
 import type { ObjectId } from '../provider/read.ts'
 import type { Store } from '../redis/connect.ts'
 import type { Keys } from '../redis/keys.ts'
-import { readKey, UnreadableBytes } from './history/packed-bytes.ts'
 import { loadPollState } from './poll-state-text.ts'
 import { type Fetched, isFailure, keyOf, type Readings } from './readings.ts'
 import { metricKind } from './reports/all-reports.ts'
@@ -120,11 +119,7 @@ export class SampleStore {
     this.#keys = keys
   }
 
-  /**
-   * Empty for an account that was shown none, or none for too long.
-   *
-   * @throws UnreadableKey
-   */
+  /** Empty for an account that was shown none, or none for too long. */
   async read(hubId: number): Promise<Samples> {
     const { samples } = this.#keys.account(hubId)
     const [stored, kept] = await Promise.all([
@@ -132,13 +127,9 @@ export class SampleStore {
       loadPollState(this.#store, this.#keys, hubId),
     ])
     if (stored === null) return {}
-    const readAt = kept === 'unreadable' || kept?.records === undefined ? undefined : kept.polledAt - kept.records.age
-    const hint = 'Delete it: the next poll reads the records again.'
+    const readAt = kept?.records === undefined ? undefined : kept.polledAt - kept.records.age
     // Samples of an account that is not polled any more may be older than the setting.
-    return allowedSamples(
-      readKey(hubId, samples, hint, () => decodeSamples(stored, readAt)),
-      this.settings.records,
-    )
+    return allowedSamples(decodeSamples(stored, readAt), this.settings.records)
   }
 }
 
@@ -147,8 +138,9 @@ export function encodeSamples(samples: Samples): string {
 }
 
 /**
+ * None for what can't be read: the next poll that sees others writes them over it.
+ *
  * @param readAt when they were last read, ms: a poll that finds them as they were does not write them again
- * @throws UnreadableBytes
  */
 export function decodeSamples(stored: Buffer, readAt?: number): Samples {
   try {
@@ -156,7 +148,7 @@ export function decodeSamples(stored: Buffer, readAt?: number): Samples {
     const last = Math.max(...reports.map(([, { at }]) => at))
     const later = readAt === undefined ? 0 : readAt - last
     return Object.fromEntries(reports.map(([key, report]) => [key, { ...report, at: report.at + later }]))
-  } catch (error) {
-    throw new UnreadableBytes((error as Error).message)
+  } catch {
+    return {}
   }
 }

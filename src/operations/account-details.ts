@@ -6,22 +6,18 @@ import type { Fact, Shown } from '../text/shown.ts'
 import { noForecastText } from '../views/account-view.ts'
 import { needsReconnect, STATE_NAMES } from '../views/judge-account.ts'
 import { bucketText } from '../views/poll-texts.ts'
-import type { AccountDetailsShape, ListedAccountShape } from '../views/shapes/account.ts'
+import type { AccountDetailsShape } from '../views/shapes/account.ts'
 
 /** All that people are shown of one account. */
 export function accountParts(account: AccountDetailsShape): Shown[] {
   return [{ facts: factsOf(account) }, '', storyTable(account), ...seriesTable(account)]
 }
 
-export function stateText({ state, unreadable }: Pick<ListedAccountShape, 'state' | 'unreadable'>): string {
-  return unreadable.length === 0 ? STATE_NAMES[state] : `${STATE_NAMES[state]}, unreadable`
-}
-
 function factsOf(account: AccountDetailsShape): Fact[] {
   const { verdict, scopes } = account
   return [
     ['account', `${account.hubId} ${account.hubDomain}`],
-    ['state', stateText(account)],
+    ['state', STATE_NAMES[account.state]],
     ['verdict', verdict.level],
     ...verdict.findings.map(({ about, says }) => [about, says] as const),
     ['reconnect', needsReconnect(account) ? `plimsoll accounts reconnect-link ${account.hubId} prints the link` : ''],

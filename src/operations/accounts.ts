@@ -22,7 +22,7 @@ import {
   UninstallShape,
 } from '../views/shapes/account.ts'
 import { listOf } from '../views/shapes/words.ts'
-import { accountParts, stateText } from './account-details.ts'
+import { accountParts } from './account-details.ts'
 import { awaitDeparture, departed } from './departure.ts'
 import type { OperationDeps } from './deps.ts'
 import {
@@ -116,7 +116,7 @@ export const listAccounts = operation({
     const rows = items.map(({ account, ...row }) => [
       String(account.hubId),
       account.hubDomain,
-      stateText(account),
+      STATE_NAMES[account.state],
       alertCountsText(account.openAlerts),
       closestCell(row),
       account.polledAt === null ? 'not yet' : ageCell(account.polledAt, now),

@@ -1,7 +1,6 @@
 import * as z from 'zod'
 import { seriesName } from '../alerts/series-name.ts'
 import type { Snapshot } from '../limits/history/history.ts'
-import { UnreadableKey } from '../limits/history/packed-bytes.ts'
 import { ACCOUNT_STATES } from '../redis/keys.ts'
 import { jsonText } from '../runtime/json-text.ts'
 import { limitCells, momentCell } from '../text/cells.ts'
@@ -142,8 +141,7 @@ export const listHistory = operation({
     const chosen = await chosenAccounts(deps, input.accounts ?? [])
     const histories = readEach(deps, call, chosen)
     const { format } = input
-    if (format !== 'json')
-      return new Lines(LINE_TYPES[format], `history.${format}`, linesOfAll(format, histories, call))
+    if (format !== 'json') return new Lines(LINE_TYPES[format], `history.${format}`, linesOfAll(format, histories))
     if (!isForPeople) return new Lines('application/json; charset=utf-8', 'history.json', jsonOfAll(histories))
     return showAll(histories, call)
   },
@@ -180,8 +178,6 @@ async function chosenAccounts(
 interface OneHistory {
   account: PlannedAccount
   snapshots: Iterable<Snapshot>
-  /** Why what is stored of it can't be read; the others are not kept back by that. */
-  unreadable?: string
 }
 
 /** One account at a time in memory. */
@@ -193,29 +189,15 @@ async function* readEach(
   let done = 0
   for await (const one of chosen) {
     if (stop.aborted) throw new Refusal('unavailable', 'stopped: what was written is not all')
-    yield await readOne(deps, one, input, now)
+    yield { account: one, snapshots: await readAccountHistory(deps, one, rangeOf(input, now)) }
     onlooker?.progress(++done, count)
   }
 }
 
-async function readOne(deps: OperationDeps, one: PlannedAccount, asked: Asked, now: number): Promise<OneHistory> {
-  try {
-    return { account: one, snapshots: await readAccountHistory(deps, one, rangeOf(asked, now)) }
-  } catch (error) {
-    if (!(error instanceof UnreadableKey)) throw error
-    return { account: one, snapshots: [], unreadable: error.message }
-  }
-}
-
-async function* linesOfAll(
-  format: LineFormat,
-  histories: AsyncIterable<OneHistory>,
-  { onlooker }: Pick<Call, 'onlooker'>,
-): AsyncGenerator<string> {
+async function* linesOfAll(format: LineFormat, histories: AsyncIterable<OneHistory>): AsyncGenerator<string> {
   const head = historyHead(format)
   if (head !== '') yield head
-  for await (const { account: one, snapshots, unreadable } of histories) {
-    if (unreadable !== undefined) onlooker?.note(unreadable)
+  for await (const { account: one, snapshots } of histories) {
     for (const snapshot of snapshots) yield historyLines(format, one.hubId, snapshot)
   }
 }
@@ -223,16 +205,9 @@ async function* linesOfAll(
 /** One array, written piece by piece. */
 async function* jsonOfAll(histories: AsyncIterable<OneHistory>): AsyncGenerator<string> {
   let before = '['
-  for await (const { account: one, snapshots, unreadable } of histories) {
+  for await (const { account: one, snapshots } of histories) {
     const { hubId, hubDomain, state } = one
-    const items = [...snapshots].map(snapshotJson)
-    const told: AccountHistoryShape = {
-      hubId,
-      hubDomain,
-      state,
-      items,
-      ...(unreadable !== undefined && { unreadable }),
-    }
+    const told: AccountHistoryShape = { hubId, hubDomain, state, items: [...snapshots].map(snapshotJson) }
     yield `${before}${jsonText(told)}`
     before = ','
   }
@@ -253,12 +228,12 @@ async function showAll(
   return { accounts: count, parts: kept }
 }
 
-function partsOf({ account: one, snapshots, unreadable }: OneHistory, isFirst: boolean): Shown[] {
+function partsOf({ account: one, snapshots }: OneHistory, isFirst: boolean): Shown[] {
   const rows = [...snapshots].flatMap(({ at, series }) =>
     series.map((each) => [momentCell(at), seriesName(each), formatCount(each.usage), ...limitCells(each)]),
   )
   const columns = [whole('AT'), named('SERIES'), number('USAGE'), number('LIMIT'), number('%')]
   const head = `${one.hubId}  ${cleanText(one.hubDomain)}`.trimEnd()
-  const body = rows.length > 0 ? { columns, rows } : (unreadable ?? 'nothing was read in this time')
+  const body = rows.length > 0 ? { columns, rows } : 'nothing was read in this time'
   return [...(isFirst ? [] : ['']), head, body]
 }

@@ -143,9 +143,8 @@ function summaryOf({ config, file, summary }: Planned): string[] {
   ]
 }
 
-function notRead({ neverRead, unreadable }: PlanSummary['accounts']): string {
-  const never = neverRead === 0 ? '' : `; ${countOf(neverRead, 'account')} never read`
-  return unreadable === 0 ? never : `${never}; what is stored of ${countOf(unreadable, 'account')} is spoilt`
+function notRead({ neverRead }: PlanSummary['accounts']): string {
+  return neverRead === 0 ? '' : `; ${countOf(neverRead, 'account')} never read`
 }
 
 const OF_CHANGES = [

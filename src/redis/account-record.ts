@@ -1,7 +1,7 @@
 import { ACCOUNT_STATES } from './keys.ts'
 
-/** Fields of an account's record are not what Plimsoll wrote. */
-export class UnreadableRecord extends Error {}
+/** Stored data of an account is not what Plimsoll wrote. The next work on it puts that aside. */
+export class UnreadableData extends Error {}
 
 /** Numbers that work on an account computes with; all others are only shown. */
 const NUMBERS = [

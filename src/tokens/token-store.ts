@@ -1,4 +1,4 @@
-import { UnreadableRecord } from '../redis/account-record.ts'
+import { UnreadableData } from '../redis/account-record.ts'
 import { type AccountSteps, accountSteps } from '../redis/account-steps.ts'
 import { refusesWrites } from '../redis/away.ts'
 import type { Store } from '../redis/connect.ts'
@@ -113,7 +113,7 @@ export class TokenStore implements LeaseStore {
     if (Buffer.isBuffer(answer)) return { is: answer.toString() === 'held' ? 'held' : 'gone' }
     const text = answer[0].toString()
     // Before its token is redeemed: other stored values could not show the outcome.
-    if (!READABLE.test(text)) throw new UnreadableRecord(`account ${hubId}: its record can't be read`)
+    if (!READABLE.test(text)) throw new UnreadableData(`account ${hubId}: its record can't be read`)
     return { is: 'begun', context: readContext(text, answer[1], answer.slice(2)) }
   }
 

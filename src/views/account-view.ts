@@ -7,7 +7,6 @@ import type { Rule } from '../alerts/evaluation/rules.ts'
 import { type OpenAlert, readOpenAlerts } from '../alerts/open-alerts.ts'
 import { type Outlook, outlookOf, tenths } from '../limits/forecast/outlook.ts'
 import type { AccountForecasts } from '../limits/forecast/stored-forecasts.ts'
-import { unlessUnreadable } from '../limits/history/packed-bytes.ts'
 import { loadForecasts, loadReadings } from '../limits/load-readings.ts'
 import { type Readings, readAt } from '../limits/readings.ts'
 import { reportOf } from '../limits/reports/all-reports.ts'
@@ -49,33 +48,24 @@ export interface AccountView {
   details: AccountDetailsShape
 }
 
-/** `unreadable`: what the caller could not read of it. */
-export async function readAccountView(
-  deps: AccountSources,
-  hubId: number,
-  unreadable: readonly string[] = [],
-): Promise<AccountView | undefined> {
+export async function readAccountView(deps: AccountSources, hubId: number): Promise<AccountView | undefined> {
   const account = await deps.registry.get(hubId)
   if (account === undefined) return undefined
   const { store, keys } = deps
   const now = deps.clock.now()
-  const [planned, scopes, found, forecasts, samples, open, silences, freshAt] = await Promise.all([
+  const [planned, scopes, kept, forecasts, samples, open, silences, freshAt] = await Promise.all([
     withPlan(deps.due, account),
     deps.registry.grantedScopes(hubId),
     loadReadings(store, keys, hubId),
     loadForecasts(store, keys, hubId),
-    unlessUnreadable(() => deps.samples.read(hubId)),
+    deps.samples.read(hubId),
     readOpenAlerts(store, keys, [hubId]),
     deps.silences.active(now),
     readFreshAt(deps, hubId),
   ])
   const alerts = withMarks(open, silences, now)
-  const kept = found === 'unreadable' ? undefined : found
-  planned.unreadable.push(...unreadable)
-  if (found === 'unreadable' && !planned.unreadable.includes('readings')) planned.unreadable.push('readings')
-  if (samples === 'unreadable') planned.unreadable.push('records')
   const series = kept === undefined ? [] : currentSeries(kept, forecasts, now)
-  if (kept !== undefined && samples !== 'unreadable') {
+  if (kept !== undefined) {
     // Only associations have records.
     for (const { shown, judged } of series)
       if (shown.from !== undefined) shown.records = shownRecords(judged, kept, samples)
@@ -241,7 +231,6 @@ export function accountJson(account: PlannedAccount): AccountShape {
     notAvailable: account.notAvailable,
     apiCalls: bucketJson(account),
     gaps: account.gaps,
-    unreadable: account.unreadable,
     uninstall: uninstall === null ? null : uninstallJson(account, uninstall),
   }
 }

@@ -74,7 +74,6 @@ async function checkOne(
     const level = 'unknown'
     return { hubId, hubDomain, state, level, ofAccount: level, isKnown: false, reason, readAt: null, series: [] }
   }
-  if (kept === 'unreadable' && !found.unreadable.includes('readings')) found.unreadable.push('readings')
   const now = deps.clock.now()
   const { account, alerts, verdict } = await readVerdict(deps, found, open, request.silences)
   const { level, findings } = verdict
@@ -82,7 +81,7 @@ async function checkOne(
   const ofAccount = worstOf(own.map((one) => one.level))
   const isKnown = own.every((one) => one.level !== 'unknown')
   const states = Object.fromEntries(open.map(({ field, stored }) => [field, stored]))
-  const read = typeof kept === 'object' ? currentSeries(kept, forecasts, now) : []
+  const read = kept === undefined ? [] : currentSeries(kept, forecasts, now)
   const series = withBucketSeries(read, account, { rules: request.rules, states }, now)
   return {
     hubId,

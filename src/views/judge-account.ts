@@ -243,12 +243,11 @@ function activeTokens(
 }
 
 function limits(facts: JudgeFacts, now: number): AccountFinding[] {
-  const { unreadable, pollBlocked } = facts.account
+  const { pollBlocked } = facts.account
   const found = (level: VerdictLevel, brief: string | undefined, more = '', isTrouble = true): AccountFinding[] => {
     if (brief === undefined) return []
     return [{ about: 'limits', level, brief: isTrouble ? brief : '', says: `${sentence(brief)} ${more}`.trim() }]
   }
-  const stored = unreadable.length === 0 ? undefined : `stored data is damaged: ${unreadable.join(', ')}`
   return [
     ...(pollBlocked?.what === 'all' ? [] : [lastPoll(facts, now)]),
     ...(pollBlocked === null ? [] : [blocked(facts, pollBlocked, now)]),
@@ -256,7 +255,6 @@ function limits(facts: JudgeFacts, now: number): AccountFinding[] {
     ...found('ok', gapsText(facts.account)),
     ...found('ok', leftOutText(facts.account)),
     ...found('ok', notAvailableText(facts.account), '', false),
-    ...found('unknown', stored, 'Its next poll puts it aside and reads all numbers again.'),
   ]
 }
 

@@ -114,4 +114,4 @@ async function withLimit(
 }
 
 /** For people, where there is no limit to show. */
-export const WITHOUT_LIMIT = { unread: 'not read yet', unreadable: 'unreadable', none: 'no limit' } as const
+export const WITHOUT_LIMIT = { unread: 'not read yet', none: 'no limit' } as const

@@ -24,10 +24,9 @@ export async function readClosestLimit(
   hubId: number,
   levels: ReadonlyMap<string, AlertLevel>,
   now: number,
-): Promise<NearestLimit | 'unread' | 'unreadable' | 'none'> {
+): Promise<NearestLimit | 'unread' | 'none'> {
   const [kept, forecasts] = await Promise.all([loadReadings(store, keys, hubId), loadForecasts(store, keys, hubId)])
   if (kept === undefined) return 'unread'
-  if (kept === 'unreadable') return kept
   const rank = ({ id }: Series) => Number(levels.get(id) !== 'critical')
   const [worst] = seriesOf(kept)
     .filter(({ id, limit }) => levels.has(id) && limit !== null)

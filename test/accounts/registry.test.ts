@@ -149,7 +149,6 @@ test('a record with everything in it reads back as an account', () => {
     notAvailable: ['pipelines'],
     bucket: { lastSeen: { used: 12, of: 110, intervalMs: 10_000, at: 8 }, refused: 3 },
     gaps: ['0-1/0-2: limit is missing'],
-    unreadable: [],
     uninstall: {
       reason: 'asked',
       by: 'cli',

@@ -243,8 +243,7 @@ async function meddle(w: World, how: string): Promise<void> {
 
 /** Records that are read again, and are as they were, are stored again at half of their time. */
 function withoutEnds(state: Awaited<ReturnType<typeof loadPollState>>) {
-  if (state === undefined || state === 'unreadable') return state
-  return { ...state, restUntil: 0, records: state.records && { ...state.records, until: 0 } }
+  return state && { ...state, restUntil: 0, records: state.records && { ...state.records, until: 0 } }
 }
 
 /** All that a poll leaves, but for the names of the keys, and those of what connected the account. */

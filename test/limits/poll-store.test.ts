@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { loadPollState, NEW_POLL_STATE } from '../../src/limits/poll-state-text.ts'
-import { UnreadableRecord } from '../../src/redis/account-record.ts'
+import { UnreadableData } from '../../src/redis/account-record.ts'
 import { ACCOUNT_STATES, type AccountState } from '../../src/redis/keys.ts'
 import { outboxOf, putAccess, SEEDED_VERSION, vault } from '../support/accounts.ts'
 import { redisOfFile } from '../support/of-file.ts'
@@ -159,10 +159,10 @@ describe('polls of many accounts', () => {
 
     await store.set(own.poll, 'x')
     const [spoiled, ...fine] = await polls.load(all)
-    expect(spoiled).toBeInstanceOf(UnreadableRecord)
+    expect(spoiled).toBeInstanceOf(UnreadableData)
     expect((spoiled as Error).message).toContain(`account ${HUB}: what its polls know can't be read`)
     expect(fine.map((one) => loadedOf(one).state.polledAt)).toEqual([NOW + 1_000, NOW + 1_000])
-    await expect(polls.loadOne(HUB)).rejects.toThrow(UnreadableRecord)
+    await expect(polls.loadOne(HUB)).rejects.toThrow(UnreadableData)
   })
 
   test('a state of another type than it should be is no account that is new', async () => {

@@ -38,7 +38,7 @@ export async function polledAccounts(redis: FileRedis, hubIds: readonly number[]
       commitPoll(store, keys, hubId, at, find),
     pollState: async (hubId = HUB) => {
       const state = await loadPollState(store, keys, hubId)
-      if (state === undefined || state === 'unreadable') throw new Error(`the state is ${state}`)
+      if (state === undefined) throw new Error('there is no state of its polls')
       return state
     },
   }

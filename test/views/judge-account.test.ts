@@ -249,13 +249,6 @@ const rows: Row[] = [
     { objectTypesLeftOut: 2 },
   ],
   [
-    'a part of its record is unreadable',
-    'unknown',
-    'stored data is damaged: history',
-    [TOKENS, LIMITS, 'Stored data is damaged: history. Its next poll puts it aside and reads all numbers again.'],
-    { unreadable: ['history'] },
-  ],
-  [
     'alerts are open',
     'critical',
     '',

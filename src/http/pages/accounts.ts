@@ -152,8 +152,8 @@ function levelCell({ account: { level }, alerts }: ListedAccount): Html {
   return level === 'none' ? NONE : badge(level === 'ok' ? 'good' : level, level === 'handled' ? marks : level)
 }
 
-function stateCell({ account: { state, trouble, unreadable } }: ListedAccount): Html {
-  const texts = [state === 'active' ? '' : STATE_NAMES[state], trouble, unreadable.length > 0 ? 'unreadable' : '']
+function stateCell({ account: { state, trouble } }: ListedAccount): Html {
+  const texts = [state === 'active' ? '' : STATE_NAMES[state], trouble]
   const text = texts.filter((one) => one !== '').join(': ')
   return text === '' ? html`<span class="soft none">active</span>` : html`<span title="${text}">${text}</span>`
 }

@@ -1,7 +1,6 @@
 import type { Store } from '../../redis/connect.ts'
 import type { Keys } from '../../redis/keys.ts'
 import type { History, Snapshot } from '../history/history.ts'
-import { UnreadableKey } from '../history/packed-bytes.ts'
 import { loadForecasts, loadReadings } from '../load-readings.ts'
 import { readAt } from '../readings.ts'
 import type { SeriesName } from '../reports/report.ts'
@@ -23,8 +22,6 @@ export async function forecastAccount(
   now: number,
 ): Promise<'stored' | 'none' | 'gone'> {
   const readings = await loadReadings(store, keys, hubId)
-  if (readings === 'unreadable')
-    throw new UnreadableKey(`account ${hubId}: its readings can't be read: the next poll puts it aside`)
   if (readings === undefined) {
     const is = await storeForecasts(store, keys, hubId, undefined)
     return is === 'stored' ? 'none' : is

@@ -1,3 +1,4 @@
+import { UnreadableData } from '../../redis/account-record.ts'
 import type { Store } from '../../redis/connect.ts'
 import type { Keys } from '../../redis/keys.ts'
 import { isOfOtherType } from '../../redis/other-type.ts'
@@ -6,7 +7,6 @@ import type { Readings } from '../readings.ts'
 import type { SeriesName } from '../reports/report.ts'
 import { parseSeriesId, type Series } from '../series.ts'
 import { type Change, lastReadAt, undo, type Value, valuesOf } from './change.ts'
-import { readKey, UnreadableKey } from './packed-bytes.ts'
 import { decodeChanges, encodeBlock } from './stored-changes.ts'
 
 /** All that is known of an account's numbers. The values before the first change are in it, but not when they began. */
@@ -50,12 +50,10 @@ export class History {
 
   /**
    * Snapshots between two moments, oldest first: one per change, and one for the values at `from`. Empty for an account
-   * that was never polled.
-   *
-   * @throws UnreadableKey
+   * that was never polled, or whose history can't be read.
    */
   async read(hubId: number, from: number, to: number): Promise<Snapshot[]> {
-    const found = await this.changes(hubId)
+    const found = await this.readable(hubId)
     if (found === undefined) return []
     const { readAt, current, changes } = found
     // The numbers have not changed for longer than changes are kept.
@@ -66,7 +64,7 @@ export class History {
   /**
    * Every change that is kept. Undefined for an account that was never polled.
    *
-   * @throws UnreadableKey
+   * @throws UnreadableData
    */
   async changes(hubId: number): Promise<AccountHistory | undefined> {
     const keys = this.#keys.account(hubId)
@@ -74,21 +72,34 @@ export class History {
     const answers = await this.#store.multi().getBuffer(keys.poll).lrangeBuffer(keys.history, 0, -1).exec()
     const [stored, records] = (answers ?? []).map(([error, answer]) => {
       if (isOfOtherType(error))
-        throw new UnreadableKey(`account ${hubId}: its readings or its history are of another type`)
+        throw new UnreadableData(`account ${hubId}: its numbers or its history are of another type`)
       if (error !== null) throw error
       return answer
     }) as [Buffer | null, Buffer[]]
     if (stored === null) return undefined
     const state = readPollState(stored)
-    if (state === undefined) {
-      throw new UnreadableKey(`account ${hubId}: ${keys.poll} can't be read. The next poll puts it aside.`)
-    }
+    if (state === undefined) throw new UnreadableData(`account ${hubId}: ${keys.poll} can't be read`)
     const readings = state.readings.all
     const readAt = readings && lastReadAt(readings)
     if (readings === undefined || readAt === undefined) return undefined
-    const hint = 'Delete it: its history starts again with the next change.'
-    const changes = readKey(hubId, keys.history, hint, () => decodeChanges(records))
-    return { readAt, readings, stored, current: valuesOf(readings), changes, records: records.length }
+    return {
+      readAt,
+      readings,
+      stored,
+      current: valuesOf(readings),
+      changes: changesIn(hubId, records),
+      records: records.length,
+    }
+  }
+
+  /** The same; undefined also where it can't be read: the account's next work puts that aside. */
+  async readable(hubId: number): Promise<AccountHistory | undefined> {
+    try {
+      return await this.changes(hubId)
+    } catch (error) {
+      if (!(error instanceof UnreadableData)) throw error
+      return undefined
+    }
   }
 
   /**
@@ -98,6 +109,14 @@ export class History {
   replace(hubId: number, asRead: AccountHistory, thinned: readonly Change[]): Promise<'replaced' | 'lost'> {
     const { stored, records } = asRead
     return this.#store.replaceHistory(this.#keys.own(hubId), stored, records, encodeBlock(thinned))
+  }
+}
+
+function changesIn(hubId: number, records: readonly Buffer[]): Change[] {
+  try {
+    return decodeChanges(records)
+  } catch (error) {
+    throw new UnreadableData(`account ${hubId}: its history can't be read: ${(error as Error).message}`)
   }
 }
 

@@ -1,6 +1,5 @@
 import { deflateSync, inflateSync } from 'node:zlib'
 import type { Change } from './change.ts'
-import { UnreadableBytes } from './packed-bytes.ts'
 
 /*
  * Redis holds the history of an account as a list: a line of JSON for each change since it was last thinned out, and before
@@ -15,20 +14,12 @@ export function encodeBlock(changes: readonly Change[]): Buffer {
   return deflateSync(JSON.stringify(changes))
 }
 
-/**
- * Lines and blocks in any order, oldest change first.
- *
- * @throws UnreadableBytes
- */
+/** Lines and blocks in any order, oldest change first. Throws for what is neither. */
 export function decodeChanges(stored: readonly Buffer[]): Change[] {
-  return stored.flatMap((one, n) => {
-    try {
-      const isLine = one[0] === LINE_START
-      const changes = isLine ? [JSON.parse(one.toString())] : JSON.parse(inflateSync(one).toString())
-      return (changes as Change[]).map(withUndefined)
-    } catch (error) {
-      throw new UnreadableBytes(`record ${n + 1} of ${stored.length}: ${(error as Error).message}`)
-    }
+  return stored.flatMap((one) => {
+    const isLine = one[0] === LINE_START
+    const changes = isLine ? [JSON.parse(one.toString())] : JSON.parse(inflateSync(one).toString())
+    return (changes as Change[]).map(withUndefined)
   })
 }
 

@@ -16,7 +16,7 @@ export interface PlanRequest {
 }
 
 export interface PlanSummary {
-  accounts: { looked: number; changed: number; neverRead: number; unreadable: number }
+  accounts: { looked: number; changed: number; neverRead: number }
   /** Series that a rule watches: now, and by the new rules. */
   watched: { before: number; after: number }
   now: Record<PlannedMove, { series: number; accounts: number }>
@@ -48,8 +48,8 @@ export async function* planChanges(
 
 /** The stored values of an account. */
 interface Stored extends AccountName {
-  /** Undefined: it was never read. 'unreadable': the stored data is damaged. */
-  series: CurrentSeries[] | 'unreadable' | undefined
+  /** Undefined: it was never read. */
+  series: CurrentSeries[] | undefined
   states: Record<string, string>
 }
 
@@ -64,7 +64,7 @@ async function readStored(deps: Sources, hubId: number): Promise<Stored | undefi
   ])
   if (account === undefined || !LIVE_STATES.includes(account.state)) return undefined
   const { hubDomain } = account
-  const series = kept === 'unreadable' || kept === undefined ? kept : currentSeries(kept, forecasts, clock.now())
+  const series = kept && currentSeries(kept, forecasts, clock.now())
   return { hubId, hubDomain, states, series }
 }
 
@@ -74,7 +74,7 @@ const MOVES: readonly PlannedMove[] = ['critical', 'warning', 'eases', 'recovers
 class Plan {
   readonly #request: PlanRequest
   readonly #now: number
-  readonly #accounts = { looked: 0, changed: 0, neverRead: 0, unreadable: 0 }
+  readonly #accounts = { looked: 0, changed: 0, neverRead: 0 }
   readonly #watched = { before: 0, after: 0 }
   readonly #moves = new Map(MOVES.map((move) => [move, { series: 0, accounts: 0 }]))
 
@@ -90,10 +90,9 @@ class Plan {
   add({ hubId, hubDomain, series, states }: Stored): PlannedAccountShape {
     const account = { hubId, hubDomain }
     this.#accounts.looked++
-    if (series === undefined) this.#accounts.neverRead++
-    if (series === 'unreadable') this.#accounts.unreadable++
-    if (series === undefined || series === 'unreadable') return { ...account, changes: [] }
-    return { ...account, changes: this.#compare(account, series, states) }
+    if (series !== undefined) return { ...account, changes: this.#compare(account, series, states) }
+    this.#accounts.neverRead++
+    return { ...account, changes: [] }
   }
 
   #compare(account: AccountName, series: readonly CurrentSeries[], states: Record<string, string>): LevelChange[] {

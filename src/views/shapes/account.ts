@@ -72,9 +72,6 @@ export const AccountShape = shape('Account', 'One account, without its tokens.',
   gaps: z
     .array(z.string())
     .describe('Parts of its last reports that could not be read, with what is wrong with them; all else was read.'),
-  unreadable: z
-    .array(z.string())
-    .describe('Parts of what is stored of it that cannot be read; its next poll or refresh puts them aside.'),
   uninstall: objectOrNull('Null: it was not requested.', {
     askedAt: momentOrNull('When it was asked for.'),
     reason: outsideText('Why.'),

@@ -90,6 +90,5 @@ export type SnapshotShape = z.infer<typeof SnapshotShape>
 export const AccountHistoryShape = shape('AccountHistory', 'How the series of one account moved, oldest first.', {
   ...AccountNameShape,
   items: z.array(SnapshotShape),
-  unreadable: text('Why nothing of it can be read; absent where it can.').exactOptional(),
 })
 export type AccountHistoryShape = z.infer<typeof AccountHistoryShape>

@@ -76,7 +76,6 @@ export const PlanShape = shape('Plan', 'Effect of another config.', {
       looked: count('Checked.'),
       changed: count('With a change.'),
       neverRead: count('Without a reading.'),
-      unreadable: count('Their stored data is damaged.'),
     }),
     watched: z.object({ before: z.int(), after: z.int() }).describe('Series that a rule watches.'),
     now: z

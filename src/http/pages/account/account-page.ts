@@ -2,7 +2,6 @@ import type { FastifyRequest } from 'fastify'
 import * as z from 'zod'
 import { alertTitle } from '../../../alerts/alert-title.ts'
 import type { Value } from '../../../limits/history/change.ts'
-import { unlessUnreadable } from '../../../limits/history/packed-bytes.ts'
 import { metricKind } from '../../../limits/reports/all-reports.ts'
 import { cleanText } from '../../../text/clean-text.ts'
 import { capitalized, formatCount, keepUnits } from '../../../text/format-number.ts'
@@ -43,10 +42,9 @@ const MOST_TOLD = { transitions: 30, attempts: 1_000 }
 
 /** An account with its series in a range, or in the usual one. Undefined: there is no such account. */
 export async function readAccountPage(deps: WebDeps, hubId: number, range?: RangeName) {
-  const found = await unlessUnreadable(() => deps.history.changes(hubId))
-  const view = await readAccountView(deps, hubId, found === 'unreadable' ? ['history'] : [])
+  const view = await readAccountView(deps, hubId)
   if (view === undefined) return undefined
-  const history = found === 'unreadable' ? undefined : found
+  const history = await deps.history.readable(hubId)
   const explained = await explainView(deps, view, MOST_TOLD)
   const { freshnessMs } = deps.coverage.settings
   const asked = { history, range, freshnessMs }
