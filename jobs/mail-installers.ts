@@ -67,7 +67,7 @@ async function readDueMail(
   now: number,
 ): Promise<DueMail | undefined> {
   const { hubId, hubDomain, refusedSince, contact } = account
-  if (addresseeFor(account, true).is === 'none' || refusedSince === null) return undefined
+  if (addresseeFor(account, 'token').is === 'none' || refusedSince === null) return undefined
   const stored = await store.hget(keys.account(hubId).alerts, TOKEN_FIELD)
   const state = decodeState(stored)
   if (state?.level !== 'critical' || currentAcknowledgement(state, now) !== undefined) return undefined

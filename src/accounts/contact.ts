@@ -10,15 +10,16 @@ export function changeContact({ store, keys }: { store: Store; keys: Keys }, hub
 
 /**
  * Addressee of a message about an account as it is now; one that asks to connect it again also reaches the installer of
- * the app. Polls that fail may need a new connection: whether these do, their alert says.
+ * the app. `asksFor`: the kind of the alert that it asks for. Whether polls that fail need a new connection, their alert says; they
+ * are no reason to ask because of tokens that work again.
  */
-export function addresseeFor(account: Addressed | undefined, isToReconnect: boolean) {
+export function addresseeFor(account: Addressed | undefined, asksFor?: string) {
   const none = (why: string) => ({ is: 'none', why }) as const
   if (account === undefined) return none('the account is forgotten')
   const { state, pollBlocked, pollFailure } = account
-  const isWell = state !== 'reauthorize' && pollBlocked === null && pollFailure === null
-  if (isToReconnect && isWell) return none('neither its tokens nor its polls need a new connection now')
-  const address = account.contact ?? (isToReconnect ? installerOf(account) : undefined)
+  const isWell = state !== 'reauthorize' && (asksFor !== 'poll' || (pollBlocked === null && pollFailure === null))
+  if (asksFor !== undefined && isWell) return none('neither its tokens nor its polls need a new connection now')
+  const address = account.contact ?? (asksFor === undefined ? undefined : installerOf(account))
   return address === undefined ? none('the account has no contact') : ({ is: 'found', address } as const)
 }
 

@@ -28,7 +28,7 @@ export function actionsOnAccounts({ accessTokens, jobs }: Acting, services: Serv
     const { fleet } = await readCircumstances({ ...sending, store, silences }, clock.now())
     if (fleet[0] !== undefined)
       return { why: `no customer is written to while an alert about all accounts is open (${fleet[0]})` }
-    const addressee = addresseeFor(account, true)
+    const addressee = addresseeFor(account, 'poll')
     return addressee.is === 'found' ? { to: addressee.address, ...mails } : addressee
   }
   return {

@@ -50,8 +50,7 @@ export function buildServices(resources: Resources, config: Config) {
   const { requests, per } = config.provider.accountRate
   const receivers = createReceivers(config, {
     links: mailLinks(config, vault, clock),
-    addresseeOf: async (hubId, type) =>
-      noAddressee(config) ?? addresseeFor(await registry.get(hubId), type === 'account.reconnect'),
+    addresseeOf: async (hubId, asksFor) => noAddressee(config) ?? addresseeFor(await registry.get(hubId), asksFor),
     proxyFor,
   })
   const heartbeat = openHeartbeat(resources, config, stores)

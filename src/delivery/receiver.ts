@@ -1,10 +1,13 @@
 import { createHash } from 'node:crypto'
-import type { Message } from '../alerts/alert.ts'
+import type { Alert, Message } from '../alerts/alert.ts'
 
-/** The address of the customer that a message about one account is for, at the moment of sending; else why there is none. */
+/**
+ * The address of the customer that a message about one account is for, at the moment of sending; else why there is none. `asksFor`: the
+ * kind of the alert for which the customer is asked to connect again.
+ */
 export type AddresseeOf = (
   hubId: number,
-  type: Message['type'],
+  asksFor: Alert['kind'] | undefined,
 ) => Promise<{ is: 'found'; address: string } | { is: 'none'; why: string }>
 
 /** One attempt to deliver one message. */

@@ -138,7 +138,7 @@ test('an account whose access token is refused in polls, whatever is refreshed, 
     more: { alerts: { changes: [['poll', '', alert]], entries: [] } },
   }))
   expect((await ask('POST', PATH, BEARER)).status).toBe(200)
-  expect(addresseeFor(await deps.registry.get(4), true)).toEqual({ is: 'found', address: 'ada@acme.example.com' })
+  expect(addresseeFor(await deps.registry.get(4), 'poll')).toEqual({ is: 'found', address: 'ada@acme.example.com' })
 })
 
 test('a mail that is on its way is in the audit, even if no worker could be woken', async () => {

@@ -149,14 +149,19 @@ test('the mail goes to the contact, else to who installed the app, as long as th
     pollBlocked: null,
     pollFailure: null,
   } as const
-  expect(addresseeFor(lost, true)).toEqual({ is: 'found', address: 'ada@example.com' })
-  expect(addresseeFor({ ...lost, contact: 'c@example.com' }, true)).toEqual({ is: 'found', address: 'c@example.com' })
-  expect(addresseeFor(lost, false)).toMatchObject({ is: 'none' })
-  expect(addresseeFor({ ...lost, state: 'active' }, true)).toMatchObject({ is: 'none' })
+  expect(addresseeFor(lost, 'token')).toEqual({ is: 'found', address: 'ada@example.com' })
+  expect(addresseeFor({ ...lost, contact: 'c@example.com' }, 'token')).toEqual({
+    is: 'found',
+    address: 'c@example.com',
+  })
+  expect(addresseeFor(lost)).toMatchObject({ is: 'none' })
+  expect(addresseeFor({ ...lost, state: 'active' }, 'poll')).toMatchObject({ is: 'none' })
   const pollFailure = { count: 9, reason: '401', at: 0, since: 0 }
-  expect(addresseeFor({ ...lost, state: 'active', pollFailure }, true)).toMatchObject({ is: 'found' })
+  expect(addresseeFor({ ...lost, state: 'active', pollFailure }, 'poll')).toMatchObject({ is: 'found' })
+  // Its tokens work again: what its polls fail for is no reason to ask.
+  expect(addresseeFor({ ...lost, state: 'active', pollFailure }, 'token')).toMatchObject({ is: 'none' })
   const pollBlocked = { what: 'all' as const, since: 0, scopes: [] }
-  expect(addresseeFor({ ...lost, state: 'active', pollBlocked }, true)).toMatchObject({ is: 'found' })
-  expect(addresseeFor({ ...lost, user: 'Ada' }, true)).toMatchObject({ is: 'none' })
-  expect(addresseeFor(undefined, true)).toMatchObject({ is: 'none' })
+  expect(addresseeFor({ ...lost, state: 'active', pollBlocked }, 'poll')).toMatchObject({ is: 'found' })
+  expect(addresseeFor({ ...lost, user: 'Ada' }, 'token')).toMatchObject({ is: 'none' })
+  expect(addresseeFor(undefined, 'token')).toMatchObject({ is: 'none' })
 })

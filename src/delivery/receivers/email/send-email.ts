@@ -167,7 +167,7 @@ async function findAddressee({ type, data }: Message, addresseeOf: AddresseeOf |
   const [hubId, ...others] = new Set(data.alerts.map(({ account }) => account?.hubId))
   if (hubId === undefined || others.length > 0 || addresseeOf === undefined)
     return { is: 'none', why: 'it is not about one account: it is sent to no contact' } as const
-  return addresseeOf(hubId, type)
+  return addresseeOf(hubId, type === 'account.reconnect' ? data.alerts[0]?.kind : undefined)
 }
 
 type Auth = SmtpServer['auth'] | { type: 'OAuth2'; user: string; provisionCallback: XOAuth2ProvisionCallback }
