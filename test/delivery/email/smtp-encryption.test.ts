@@ -2,7 +2,7 @@ import { getCACertificates, setDefaultCACertificates } from 'node:tls'
 import type { SMTPServerOptions } from 'smtp-server'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { mailEncryption } from '../../../src/delivery/receivers/email/email.ts'
-import { createEmailReceiver, verifyLogin } from '../../../src/delivery/receivers/email/send-email.ts'
+import { createEmailReceiver } from '../../../src/delivery/receivers/email/send-email.ts'
 import { checkReceiver } from '../../../src/doctor/receivers.ts'
 import { Secret } from '../../../src/runtime/secret.ts'
 import { type Authority, type Certificate, openAuthority, selfSignedCertificate } from '../authority.ts'
@@ -49,7 +49,7 @@ async function aServer(certificate: string, options: SMTPServerOptions = {}) {
   return { ...server, logins }
 }
 
-async function send(url: string, tls: 'required' | 'optional' = 'required') {
+function open(url: string, tls: 'required' | 'optional' = 'required') {
   const receiver = createEmailReceiver({
     name: 'ops-mail',
     ehlo: 'plimsoll.example.com',
@@ -60,7 +60,11 @@ async function send(url: string, tls: 'required' | 'optional' = 'required') {
     timeoutMs: 10_000,
   })
   onTestFinished(() => receiver.close())
-  return receiver.send({ id: 'd-1', message: aMessage(), now: NOW }, never)
+  return receiver
+}
+
+function send(...where: Parameters<typeof open>) {
+  return open(...where).send({ id: 'd-1', message: aMessage(), now: NOW }, never)
 }
 
 describe.each(['smtp', 'smtps'])('over %s, with encryption required,', (scheme) => {
@@ -81,10 +85,7 @@ describe.each(['smtp', 'smtps'])('over %s, with encryption required,', (scheme) 
   ])('a certificate %s is refused, said so, and nothing is told to the server', async (certificate, reason) => {
     const server = await from(certificate)
     expect(await send(url(server.port))).toMatchObject({ outcome: 'retry', reason })
-    const smtp = new Secret(url(server.port))
-    expect(
-      await verifyLogin({ name: 'ops-mail', ehlo: 'plimsoll.example.com', smtp, tls: 'required', timeoutMs: 10_000 }),
-    ).toEqual({ reason })
+    expect(await open(url(server.port)).verify()).toEqual({ reason })
     expect(server.arrived).toEqual([])
     expect(server.logins).toEqual([])
   })

@@ -20,7 +20,7 @@ export class NoAccessToken extends Error {
   readonly outcome: AttemptOutcome
 
   constructor(outcome: AttemptOutcome) {
-    super('no access token')
+    super('reason' in outcome ? outcome.reason : 'no access token')
     this.outcome = outcome
   }
 }

@@ -10,7 +10,7 @@ import { messageTemplate } from '../../templates/message-template.ts'
 import { escapeLinks } from '../../templates/own-links.ts'
 import { digest, templates } from '../common-settings.ts'
 import type { Reach, Reached, ReceiverKind, SettingsOf } from '../receiver-kind.ts'
-import { createEmailReceiver, type EmailOptions, verifyLogin } from './send-email.ts'
+import { createEmailReceiver, type EmailOptions } from './send-email.ts'
 import { ehloName } from './smtp.ts'
 
 /**
@@ -88,20 +88,13 @@ export const email = {
   settings: emailSettings,
   toPeople: true,
   create(settings, { receiver, home, links = {}, addresseeOf, proxyFor }) {
-    const { smtp, from, to, template } = settings
-    const textsOf = messageTemplate(template, { escapeField: escapeLinks(home), mostBytes: MOST_OWN_BODY })
+    const textsOf = messageTemplate(settings.template, { escapeField: escapeLinks(home), mostBytes: MOST_OWN_BODY })
     const contextFor = (shown: MailLinks) => ({ receiver, home: shown.isForCustomer ? '' : home, links: shown })
     return createEmailReceiver({
-      name: receiver,
-      ehlo: settings.name ?? ehloName(home),
-      ...loginOf(settings, proxyFor),
-      smtp,
-      from,
-      to: to === 'account' ? to : [...to],
+      ...serverOf(settings, { name: receiver, home, proxyFor }),
       links,
       ...(addresseeOf !== undefined && { addresseeOf }),
       textsFor: (message, shown) => textsOf(messageFor(message, shown), contextFor(shown)),
-      tls: mailEncryption(settings),
       timeoutMs: TIMEOUT_MS,
     })
   },
@@ -109,23 +102,26 @@ export const email = {
   wayOut: mailWayOut,
 } satisfies ReceiverKind<EmailSettings>
 
-function loginOf({ oauth2 }: Pick<EmailSettings, 'oauth2'>, proxyFor?: ProxyFor): Pick<EmailOptions, 'oauth2'> {
-  return oauth2 === undefined ? {} : { oauth2: { ...oauth2, proxyFor } }
+type Place = { name: string; home: string; proxyFor?: ProxyFor | undefined }
+
+function serverOf(settings: EmailSettings, { name, home, proxyFor }: Place): EmailOptions {
+  const { smtp, from, to, oauth2 } = settings
+  return {
+    name,
+    ehlo: settings.name ?? ehloName(home),
+    smtp,
+    ...(oauth2 !== undefined && { oauth2: { ...oauth2, proxyFor } }),
+    from,
+    to: to === 'account' ? to : [...to],
+    tls: mailEncryption(settings),
+  }
 }
 
 /** Logs in as a mail would; nothing is sent. */
 async function reachMailServer(mail: EmailSettings, { place, home, timeoutMs, proxyFor }: Reach): Promise<Reached> {
-  const { smtp, name } = mail
-  const { host } = new URL(smtp.reveal())
-  const ehlo = name ?? ehloName(home)
-  const failed = await verifyLogin({
-    name: place,
-    ehlo,
-    smtp,
-    ...loginOf(mail, proxyFor),
-    tls: mailEncryption(mail),
-    timeoutMs,
-  })
+  const { host } = new URL(mail.smtp.reveal())
+  const receiver = createEmailReceiver({ ...serverOf(mail, { name: place, home, proxyFor }), timeoutMs })
+  const failed = await receiver.verify().finally(() => receiver.close())
   if (failed === undefined) return { is: 'ok', host, result: 'login OK' }
   const { reason, answer } = failed
   return { is: 'failed', host, why: reason, fix: mailWayOut(place, answer, reason) }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { domainToASCII } from 'node:url'
 import type { XOAuth2ProvisionCallback } from 'nodemailer/lib/xoauth2'
-import type { Alert, Message } from '../../../alerts/alert.ts'
+import { type Message, subjectKey } from '../../../alerts/alert.ts'
 import { Secret } from '../../../runtime/secret.ts'
 import { cleanText } from '../../../text/clean-text.ts'
 import { countOf, formatCount, formatSeconds } from '../../../text/format-number.ts'
@@ -62,8 +62,19 @@ export interface EmailOptions {
   textsFor?: (message: Message, links: MailLinks) => TemplateTexts
 }
 
+export interface EmailReceiver extends ShownReceiver {
+  /** Connects and logs in as a mail would, and sends nothing. Returns why that failed. */
+  verify(): Promise<Failed | undefined>
+}
+
+interface Failed {
+  /** For people. */
+  reason: string
+  answer?: number
+}
+
 /** A receiver that gets each message as a mail. Throws if the URL can't be used. */
-export function createEmailReceiver(options: EmailOptions): ShownReceiver {
+export function createEmailReceiver(options: EmailOptions): EmailReceiver {
   const { name, from, to, timeoutMs = 60_000, links = {}, textsFor } = options
   const server = smtpServer(name, options.smtp, options.ehlo)
   // Now, and not with the first mail: that may be an alert at night, on a disk that an upgrade is just writing to.
@@ -106,12 +117,8 @@ export function createEmailReceiver(options: EmailOptions): ShownReceiver {
       if (signal.aborted) return { outcome: 'retry', reason: 'interrupted before the mail was accepted' }
       if (deadline.aborted) return { outcome: 'retry', reason: `timed out after ${formatSeconds(timeoutMs)}` }
       if (error instanceof NoAccessToken) return error.outcome
-      const secrets = [
-        ...server.secrets,
-        ...(tokens?.secrets() ?? []),
-        ...(address === undefined ? [] : [new Secret(address)]),
-      ]
-      const failed = { reason: smtpFailure(error, { ...server, secrets }), ...failureCode(error) }
+      const secrets = [...secretsNow(), ...(address === undefined ? [] : [new Secret(address)])]
+      const failed = failureOf(error, secrets)
       if (refusesLogin(error)) {
         tokens?.drop()
         // A token that was used before may only be withdrawn: the next attempt has a new one.
@@ -127,6 +134,21 @@ export function createEmailReceiver(options: EmailOptions): ShownReceiver {
       if (address === undefined && isForSome)
         return { ...outcomeFor({ taken: [], ...rejected }), ...failureCode(error) }
       return { outcome: 'retry', ...failed }
+    }
+  }
+
+  const secretsNow = () => [...server.secrets, ...(tokens?.secrets() ?? [])]
+  const failureOf = (error: unknown, secrets: Secret[]): Failed => ({
+    reason: smtpFailure(error, { ...server, secrets }),
+    ...failureCode(error),
+  })
+
+  async function verify(): Promise<Failed | undefined> {
+    try {
+      await (await transport).verify()
+      return undefined
+    } catch (error) {
+      return error instanceof NoAccessToken ? { reason: error.message } : failureOf(error, secretsNow())
     }
   }
 
@@ -155,7 +177,7 @@ export function createEmailReceiver(options: EmailOptions): ShownReceiver {
   }
 
   const mark = markOf(JSON.stringify([server.host, server.port, ...(to === 'account' ? [to] : to)]))
-  return { name, type: 'email', address: mark, atATime: CONNECTIONS, send, close, show }
+  return { name, type: 'email', address: mark, atATime: CONNECTIONS, send, close, show, verify }
 }
 
 const NO_TEST_ADDRESS =
@@ -298,42 +320,6 @@ function bareAddress(given: string): string {
   return `${bare.slice(0, at)}@${domainToASCII(bare.slice(at + 1)) || bare.slice(at + 1)}`.trim().toLowerCase()
 }
 
-function reasonOf(outcome: AttemptOutcome): string {
-  return outcome.outcome === 'delivered' ? '' : outcome.reason
-}
-
-interface FailedLogin {
-  reason: string
-  answer?: number
-}
-
-/** Connects and logs in as a mail would, and sends nothing. Returns why that failed, for people; nothing if it worked. */
-export async function verifyLogin({
-  name,
-  smtp,
-  ehlo,
-  oauth2,
-  tls,
-  timeoutMs,
-}: Pick<EmailOptions, 'name' | 'smtp' | 'ehlo' | 'oauth2' | 'tls'> & { timeoutMs: number }): Promise<
-  FailedLogin | undefined
-> {
-  const server = smtpServer(name, smtp, ehlo)
-  const { auth, tokens } = loginAt(server, name, oauth2)
-  const transport = await createTransport(server, auth, tls, timeoutMs)
-  try {
-    await transport.verify()
-    return undefined
-  } catch (error) {
-    if (error instanceof NoAccessToken) return { reason: reasonOf(error.outcome) }
-    const secrets = [...server.secrets, ...(tokens?.secrets() ?? [])]
-    return { reason: smtpFailure(error, { ...server, secrets }), ...failureCode(error) }
-  } finally {
-    transport.close()
-    await tokens?.close()
-  }
-}
-
 /** `<id@example.com>`: the same on every attempt, so that a copy is recognised as one. */
 function messageId(deliveryId: string, from: string): string {
   const id = /^[\w.-]{1,100}$/.test(deliveryId) ? deliveryId : digest(deliveryId)
@@ -344,14 +330,8 @@ function messageId(deliveryId: string, from: string): string {
 function threadRoot({ data }: Message, from: string): string {
   const [first] = data.alerts
   const alone = data.alerts.length === 1 && data.truncated === 0
-  const thread = alone && first !== undefined ? subjectKey(first) : ['group', data.groupKey]
-  return `<thread-${digest(JSON.stringify(thread))}@${domainOf(from)}>`
-}
-
-/** Subject of an alert without its level, rule and label, which change. */
-function subjectKey({ kind, rule, account, series }: Alert): unknown[] {
-  if (series === undefined) return [kind, account?.hubId ?? rule]
-  return ['series', account?.hubId, series.metric, series.objectTypeId, series.from, series.to]
+  const thread = alone && first !== undefined ? subjectKey(first) : data.groupKey
+  return `<thread-${digest(thread)}@${domainOf(from)}>`
 }
 
 function domainOf(from: string): string {
