@@ -24,18 +24,8 @@ type KeyName = keyof AccountKeys
 /** Values that were put aside are kept for so long, for an operator to examine. */
 const KEPT_MS = 30 * 86_400_000
 
-const TYPES: Readonly<Record<KeyName, 'hash' | 'string' | 'list'>> = {
-  account: 'hash',
-  tokens: 'hash',
-  alerts: 'hash',
-  history: 'list',
-  transitions: 'list',
-  access: 'string',
-  poll: 'string',
-  samples: 'string',
-  forecast: 'string',
-  paused: 'string',
-}
+const HASHES: readonly KeyName[] = ['account', 'tokens', 'alerts']
+const LISTS: readonly KeyName[] = ['history', 'transitions']
 
 /**
  * Puts aside what can't be read of an account after its work has failed, so that the next work goes on without it. What is not
@@ -49,7 +39,7 @@ export async function putAside(deps: PutAsideWork, hubId: number): Promise<void>
   const now = clock.now()
   const what = `Stored data of this account could not be read: ${names.join(', ')}. It is kept for 30 days beside it (${asideOf(names.join(', '))}).`
   const isPolled = state !== 'uninstalling' && state !== 'uninstalled' && state !== 'reauthorize'
-  const alerts = isPolled ? deps.announceUnreadable(await subjectOf(deps, hubId, names), what) : NO_ALERT_WRITES
+  const alerts = isPolled ? deps.announceUnreadable(await subjectOf(deps, hubId), what) : NO_ALERT_WRITES
   const moved = names.map((name) => keys.account(hubId)[name])
   await store.putAside(keys.own(hubId), hubId, now, state, KEPT_MS, stepJson(alerts), ...moved)
   log.error({ code: 'account.unreadable', hubId, unreadable: names }, what)
@@ -58,14 +48,19 @@ export async function putAside(deps: PutAsideWork, hubId: number): Promise<void>
 
 async function unreadableKeys(store: Store, keys: Keys, hubId: number): Promise<KeyName[]> {
   const own = keys.account(hubId)
-  const names = Object.keys(TYPES) as KeyName[]
+  const names = Object.keys(own) as KeyName[]
   const types = await Promise.all(names.map((name) => store.type(own[name])))
-  const found = new Set(names.filter((name, n) => types[n] !== 'none' && types[n] !== TYPES[name]))
-  if (!found.has('account') && !isReadableRecord(await store.hgetall(own.account))) found.add('account')
+  const found = new Set(names.filter((name, n) => types[n] !== 'none' && types[n] !== typeOf(name)))
+  if (!isReadableRecord(await store.hgetall(own.account))) found.add('account')
   // The history is read from the last numbers: without these it means nothing.
   const isRead = await new History(store, keys).changes(hubId).then(() => true, whereUnreadable)
   if (!isRead) found.add('poll').add('history')
   return names.filter((name) => found.has(name))
+}
+
+function typeOf(name: KeyName): string {
+  if (HASHES.includes(name)) return 'hash'
+  return LISTS.includes(name) ? 'list' : 'string'
 }
 
 function whereUnreadable(error: unknown): false {
@@ -73,11 +68,8 @@ function whereUnreadable(error: unknown): false {
   throw error
 }
 
-async function subjectOf({ store, keys, clock }: PutAsideWork, hubId: number, unreadable: readonly KeyName[]) {
+async function subjectOf({ store, keys, clock }: PutAsideWork, hubId: number) {
   const { account, alerts } = keys.account(hubId)
-  const [hubDomain, pollAlert] = await Promise.all([
-    unreadable.includes('account') ? '' : store.hget(account, 'hubDomain'),
-    unreadable.includes('alerts') ? '' : store.hget(alerts, POLL_FIELD),
-  ])
+  const [hubDomain, pollAlert] = await Promise.all([store.hget(account, 'hubDomain'), store.hget(alerts, POLL_FIELD)])
   return { hubId, hubDomain: hubDomain ?? '', pollAlert: pollAlert ?? '', now: clock.now() }
 }

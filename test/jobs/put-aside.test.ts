@@ -67,7 +67,7 @@ describe('readings that cannot be read', () => {
     await redis.store.set(own.poll, 'garbage')
     fleet.clock.move(EVERY_MS)
     await fleet.round()
-    const message = expect.stringContaining('history, poll')
+    const message = expect.stringContaining('poll, history')
     expect((await ofPolls()).slice(-2)).toMatchObject([
       { kind: 'poll', cause: 'unreadable', status: 'firing', level: 'warning', message },
       { kind: 'poll', cause: 'unreadable', status: 'resolved' },
