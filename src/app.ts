@@ -28,8 +28,8 @@ import type { Lifecycle } from './runtime/lifecycle.ts'
 import type { Logger } from './runtime/logger.ts'
 import { watchFileRoom } from './runtime/process.ts'
 import type { AccessTokens } from './tokens/access-token.ts'
-import { storeUnread } from './tokens/read-again.ts'
 import { describeStuck, resealLines, storeSealed } from './tokens/sealed-tokens.ts'
+import { storeUnread } from './tokens/unread-answers.ts'
 import { checkKeys } from './tokens/vault-keys.ts'
 
 export interface App {

@@ -14,6 +14,8 @@ const SEALED_AFTER_MS = 5_000
 /** After some ten seconds a replica has them, and the disk; until a replica takes over, as long again or longer may pass. */
 const KEPT_MS = 60_000
 const CLOSE_CHECK_MS = 20
+/** A Redis that was emptied may get its data back for so long; an account that was forgotten is known to it as long. */
+export const UNKNOWN_KEPT_MS = 30 * 86_400_000
 /** A worker has a grant to itself for so long: longer than all calls of a callback take. */
 export const GRANT_CLAIM_MS = 60_000
 
@@ -238,7 +240,10 @@ export class PendingTokens {
         const isFree = isOwn || !this.#atWork.has(holderOf(tokens))
         const is = isFree ? await this.#try(entry, nextAt).catch((err: unknown) => ({ err })) : 'held'
         if (is === 'unknown') {
-          log.error(facts, 'Redis knows no such account: it was emptied, or is another one. The new tokens wait for it')
+          const isOver = clock.now() - tokens.times.obtainedAt > UNKNOWN_KEPT_MS
+          if (isOver) this.#pending.delete(nameOf(tokens))
+          const what = isOver ? 'Its old tokens are dropped' : 'The new tokens wait for it'
+          log.error(facts, `Redis knows no such account: it was emptied, or is another one. ${what}`)
           return 'left'
         }
         if (typeof is === 'string' && is !== 'held') return is

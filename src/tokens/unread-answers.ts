@@ -1,9 +1,13 @@
 import { randomUUID } from 'node:crypto'
+import { readKeptAnswer, type TokenAnswer } from '../provider/answers.ts'
 import type { UnreadAnswer } from '../provider/failure.ts'
+import { type AlertWrites, NO_ACCOUNT, NO_ALERT_WRITES, newOperation } from '../redis/steps.ts'
 import { Secret } from '../runtime/secret.ts'
-import { type Holder, holderFacts, type TokenDeps } from './pending-tokens.ts'
+import { type Holder, holderFacts, type TokenDeps, UNKNOWN_KEPT_MS } from './pending-tokens.ts'
+import type { RefreshSettings } from './plan-refresh.ts'
+import { answerToStore } from './redeem.ts'
 import { openFiles, sealedLine, writeLines } from './sealed-tokens.ts'
-import type { Vault } from './vault.ts'
+import { openToken, type Vault } from './vault.ts'
 
 const UNREAD = '.unread'
 
@@ -48,4 +52,71 @@ export function readUnread(vault: Vault, dataDir: string): { name: string; answe
       return { ...others, holder, body: new Secret(body), sent: new Secret(sent) }
     }),
   }))
+}
+
+export interface ReadAgainDeps extends TokenDeps {
+  announce: { recovered(account: { hubId: number; hubDomain: string; tokenAlert: string; now: number }): AlertWrites }
+  settings: RefreshSettings
+}
+
+/**
+ * Stores the answers that an earlier version could not read, and this one can. A file goes once its tokens are stored, or
+ * newer ones are. Throws where the data folder can't be read.
+ */
+export async function storeUnread(deps: ReadAgainDeps, dataDir: string): Promise<void> {
+  for (const { name, answers } of readUnread(deps.vault, dataDir)) {
+    const outcomes = new Set<string>()
+    for (const kept of answers) {
+      const is = kept === undefined ? 'left' : await storeOne(deps, kept)
+      outcomes.add(is)
+      if (is === 'left' || kept === undefined) continue
+      const facts = { code: 'token.unsealed', ...holderFacts(kept.holder), is } as const
+      deps.log.info(facts, 'an answer that could not be read before')
+    }
+    // Once one answer is stored, the others of the account are older than its tokens.
+    const isStored = [...outcomes].some((is) => is !== 'left' && is !== 'lost')
+    if (isStored || !outcomes.has('left')) writeLines(dataDir, name, [])
+  }
+}
+
+async function storeOne(deps: ReadAgainDeps, kept: KeptUnread) {
+  const { holder } = kept
+  const answer = readKeptAnswer(kept.body)
+  if (typeof holder === 'string') return answer === undefined ? 'left' : storeGrant(deps, holder, kept, answer)
+  const stored = await deps.tokens.read(holder)
+  const isForgotten = stored === undefined && deps.clock.now() - kept.sentAt > UNKNOWN_KEPT_MS
+  if (isForgotten || Number(stored?.version) > Number(kept.version)) return 'lost'
+  if (answer === undefined || deps.pending.has(holder)) return 'left'
+  return deps.pending.hold(holder, () => storeOfAccount(deps, holder, kept, answer))
+}
+
+/** With a lease: no other worker redeems the refresh token that was sent. */
+async function storeOfAccount(deps: ReadAgainDeps, hubId: number, kept: KeptUnread, answer: TokenAnswer) {
+  const { tokens, clock, announce } = deps
+  const owner = newOperation()
+  const now = clock.now()
+  const begun = await tokens.begin(hubId, owner, now)
+  if (begun.is !== 'begun') return 'left'
+  const { version, refreshToken, hubDomain, tokenAlert } = begun.context
+  const current = openToken(deps.vault, refreshToken, hubId, 'refresh')
+  if (version !== kept.version || !current.ok) {
+    await tokens.leave(hubId, owner, now)
+    return 'left'
+  }
+  const subject = { hubId, hubDomain, tokenAlert, now }
+  const recovered = tokenAlert === '' ? NO_ALERT_WRITES : announce.recovered(subject)
+  const job = { hubId, owner, context: begun.context, recovered }
+  const sent = { sent: kept.sent, current: current.value }
+  return deps.pending.store(answerToStore(deps.settings, job, sent, kept.sentAt, answer))
+}
+
+async function storeGrant(deps: ReadAgainDeps, id: string, kept: KeptUnread, answer: TokenAnswer) {
+  const { accessToken: access, refreshToken: refresh, lifetimeMs } = answer
+  if (refresh === undefined) return 'left'
+  const { sentAt, only } = kept
+  const version = Number(kept.version)
+  const times = { obtainedAt: sentAt, expiresAt: sentAt + lifetimeMs }
+  const grant = { hubId: NO_ACCOUNT, id, access, refresh, times, grantedAt: sentAt, only, version } as const
+  await deps.pending.park(grant, deps.clock.now())
+  return 'parked'
 }

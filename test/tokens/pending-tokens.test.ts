@@ -168,6 +168,21 @@ test('tokens of an account that an emptied Redis does not know are sealed, and s
   expect([one.inFile(), await one.read()]).toEqual([[], NEW])
 })
 
+test('tokens of an account that Redis does not know are dropped after a month: it was forgotten', async () => {
+  const one = await stored()
+  await redis.store.del(...one.names)
+  one.clock.move(29 * 86_400_000)
+  await one.pending.storeAgain()
+  one.clock.move(5_000)
+  one.pending.seal()
+  expect(one.inFile()).toEqual(['refresh-2'])
+  one.clock.move(2 * 86_400_000)
+  await one.pending.storeAgain()
+  one.clock.move(5_000)
+  one.pending.seal()
+  expect(one.inFile()).toEqual([])
+})
+
 test.each([
   ['a minute after Redis took them, once it has taken others', {}, 61_000],
   ['at once where the refresh token is as before', { refresh: undefined }, 0],

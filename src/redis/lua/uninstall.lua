@@ -106,11 +106,12 @@ return 'finished'
 --!step purgeAccount
 --!include account-step
 -- The end of an uninstalled account's time: everything of it is forgotten, unless it was connected again. Its version
--- stays for a day: what was begun before brings nothing back, and a refresh token of it is deleted, too.
+-- stays for as long as a file keeps new tokens of an unknown account: what was begun before brings nothing back, and a refresh
+-- token of it is deleted, too.
 -- ARGV: hubId, now, then every key of the account, to be deleted.
 -- Returns 'purged' | 'kept' | 'unknown'.
 local hubId, now = ARGV[1], tonumber(ARGV[2])
-local LEFT_MS = 86400000
+local LEFT_MS = 30 * 86400000
 
 local a = redis.call('HMGET', ACCOUNT, 'state', 'purgeAt', 'version')
 if a[1] == 'uninstalling' then return 'kept' end

@@ -209,7 +209,7 @@ local function intentOf(version) return math.floor(version / PER_INTENT) end
 
 local function setVersion(version) redis.call('HSET', ACCOUNT, 'version', string.format('%.0f', version)) end
 
--- The version outlives the account by a day.
+-- The version outlives the account by a month.
 local function storedVersion() return versionIn(redis.call('HGET', ACCOUNT, 'version') or redis.call('GET', leftKey())) end
 
 -- The first version of an intent that none had before: above the last one, whatever was done to the clock of Redis. It is no lower
