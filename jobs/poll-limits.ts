@@ -1,70 +1,48 @@
 import type { Claimed } from '../src/accounts/due-sets.ts'
-import type { LoadedAccount, MadePoll } from '../src/limits/poll.ts'
-import { AccountCalls } from '../src/limits/polling/account-calls.ts'
-import type { Answers } from '../src/limits/polling/answers.ts'
-import { fetchReports, wasUnauthorized } from '../src/limits/polling/fetch-reports.ts'
-import { type AccountPollSettings, pollSettingsOf } from '../src/limits/polling/poll-settings.ts'
-import type { Secret } from '../src/runtime/secret.ts'
-import { hasTimeForACall } from '../src/tokens/access-token.ts'
-import type { TokenTimes } from '../src/tokens/plan-refresh.ts'
-import { openToken } from '../src/tokens/vault.ts'
+import { pollJudge } from '../src/alerts/evaluation/judge-poll.ts'
+import { nextPoll } from '../src/limits/next-poll.ts'
+import type { MadePoll, NextPoll, PollRules } from '../src/limits/poll.ts'
+import type { Loaded } from '../src/limits/poll-store.ts'
+import { longestPollMs, type MakePollDeps, makePoll, type PollOrder } from '../src/limits/polling/make-poll.ts'
 import type { PollWork } from './job-deps.ts'
-import { PollChunk, type PolledOutcome } from './poll-chunk.ts'
+import { PollCommits, type PolledOutcome } from './poll-commits.ts'
 import { identifyOne, refreshOne } from './refresh-tokens.ts'
 import { accountFailed, workOff } from './work-off.ts'
 
 /** Accounts whose limits are due to be polled. */
 export async function pollLimits(deps: PollWork, signal: AbortSignal): Promise<void> {
-  const { due, clock, metrics } = deps
-  const polls = new PollChunk(deps)
-  const endCommitting = polls.keepCommitting()
-  const count = (outcome: PolledOutcome) => metrics.polls.inc({ outcome })
+  const { clock, metrics, inFlight } = deps
+  const polling = pollingBy(deps, { signal, asksAll: false })
+  const commits = new PollCommits(deps, (outcome) => metrics.polls.inc({ outcome }))
+  const endCommitting = commits.keepCommitting()
   try {
     await workOff(clock, signal, {
-      atOnce: deps.inFlight.limit,
-      claim: async (most) => {
-        const claimed = await due.claim('poll', most, claimMs(deps))
-        polls.read(claimed.map(({ hubId }) => hubId))
-        return claimed
+      atOnce: inFlight.limit,
+      claim: async (most) => load(deps, await deps.due.claim('poll', most, claimMs(deps))),
+      work: async (account) => {
+        observeLateness(deps, account.loaded)
+        await pollOne(polling, commits, account)
       },
-      work: (account) => pollOne({ deps, polls, signal, occasion: 'due' }, account, count),
       failed: ({ hubId }, error) => accountFailed(deps, 'poll', hubId, error),
     })
-    await polls.flush()
+    await commits.flush()
   } finally {
     endCommitting()
   }
-}
-
-/** Calls that `auto` makes for a pair: for its source, for its targets, for the pair itself. */
-const CALLS_FOR_A_PAIR = 3
-/** A poll is made once more with another access token. */
-const ROUNDS = 2
-/** For the refresh of its token, and until it is committed. */
-const BESIDE_CALLS_MS = 30_000
-
-/** Longer than all calls of a poll may take. */
-function claimMs({ polling, share, movement: { callMs } }: PollWork): number {
-  const { reports, associations, pairsPerPoll, accounts } = polling
-  const pairs = [associations, ...accounts.map((some) => some.associations ?? [])].map((listed) =>
-    listed === 'auto' ? pairsPerPoll * CALLS_FOR_A_PAIR : listed.length,
-  )
-  const calls = ROUNDS * (reports.length + Math.max(...pairs))
-  return calls * callMs + Math.floor(calls / share.requests) * share.perMs + BESIDE_CALLS_MS
 }
 
 /** One account, counted, before its turn: a caller waits for it. What came of no poll leaves it its turn. */
 export async function pollWanted(deps: PollWork, hubId: number, signal: AbortSignal): Promise<PolledOutcome> {
   const claimed = await claimOne(deps, hubId)
   if (typeof claimed === 'string') return claimed
-  const polls = new PollChunk(deps)
-  polls.read([hubId])
   let is: PolledOutcome = 'lost'
+  const commits = new PollCommits(deps, (outcome) => {
+    is = outcome
+  })
   try {
-    await pollOne({ deps, polls, signal, occasion: 'wanted' }, claimed, (outcome) => {
-      is = outcome
-    })
-    await polls.flush()
+    const [account] = await load(deps, [claimed])
+    if (account !== undefined) await pollOne(pollingBy(deps, { signal, asksAll: true }), commits, account)
+    await commits.flush()
   } finally {
     // A plan or claim of another worker since then stays.
     await deps.due.move('poll', claimed, claimed.before)
@@ -86,124 +64,71 @@ async function claimOne(deps: PollWork, hubId: number) {
   return typeof again === 'string' ? 'later' : again
 }
 
-/** `due`: its moment has come; `wanted`: a caller waits for it, before its turn. */
-type PollOccasion = 'due' | 'wanted'
-
-/** Services and state of a poll. */
-interface Polling {
-  deps: PollWork
-  polls: PollChunk
-  signal: AbortSignal
-  occasion: PollOccasion
+function claimMs(deps: PollWork): number {
+  return longestPollMs(deps, deps.movement.callMs)
 }
 
-/** Access token, the reports, what follows from them; `done` is called once that is committed, or with why it is not to be. */
-async function pollOne(polling: Polling, account: Claimed, done: (outcome: PolledOutcome) => void): Promise<void> {
-  const { deps, polls } = polling
-  const { hubId, claim } = account
-  const made = await deps.movement.inHand('poll', hubId, () => makePoll(polling, hubId))
-  if (made.is === 'made') {
-    await polls.commit({ hubId, claim, next: await polls.decide(made.poll), done })
-    return
-  }
-  // A worker that has claimed or planned it since has it.
-  if (made.at !== undefined) await deps.due.move('poll', account, made.at)
-  done(made.is)
-}
+/** A claimed account, as it was read right after. */
+type ToPoll = Claimed & { loaded: Loaded }
 
-type Made =
-  | { is: 'made'; poll: MadePoll }
-  /** `at`: its next poll, ms; undefined: it keeps its turn. */
-  | { is: 'later' | 'paused' | 'gone'; at?: number }
-
-async function makePoll({ deps, polls, signal, occasion }: Polling, hubId: number): Promise<Made> {
-  const loaded = await polls.load(hubId)
-  if (loaded === undefined) return { is: 'gone' }
-  let opened: Opened | 'held' | 'failed' =
-    loaded.access !== undefined && hasTimeForACall(loaded.access.times, deps.clock.now())
-      ? withToken(deps, loaded)
-      : 'failed'
-  if (opened === 'failed') opened = await refreshed(deps, loaded)
-  if (typeof opened === 'string') return later(deps, loaded, opened)
-  if (opened.account.record?.metadataDue) {
-    // Numbers may be another account's else. It is due anew once that is known.
-    await identifyOne(deps, hubId)
-    return later(deps, loaded, 'failed')
-  }
-  if (occasion === 'due') observeLateness(deps, loaded)
-  const settings = pollSettingsOf(deps.polling, opened.account)
-  const calls = new AccountCalls(deps, { hubId, before: opened.account.state.calls }, signal)
-  const asked = await ask(deps, { hubId, settings, asksAll: occasion === 'wanted', ...opened }, calls)
-  if (asked.answers === undefined) return later(deps, loaded, 'held')
-  // The provider asked another worker for a pause meanwhile: nothing was asked, so this was no poll.
-  if (calls.made.length === 0) return { is: 'paused', at: calls.pausedUntil ?? deps.clock.now() + 2_000 }
-  const at = Math.max(asked.answers.at, asked.account.state.polledAt + 1)
-  const { account, answers } = asked
-  return { is: 'made', poll: { account, settings, answers, at, readAt: Math.min(at, deps.clock.now()) } }
-}
-
-/** An account that can be polled: its access token is opened once. */
-interface Opened {
-  account: LoadedAccount
-  times: TokenTimes
-  accessToken: Secret
-}
-
-/** A token that no key opens is as none at all: a refresh brings another one, or the reason why not. */
-function withToken(deps: PollWork, account: LoadedAccount): Opened | 'failed' {
-  const { access, hubId } = account
-  if (access === undefined) return 'failed'
-  const opened = openToken(deps.vault, access.sealed, hubId, 'access')
-  return opened.ok ? { account, times: access.times, accessToken: opened.value } : 'failed'
+async function load({ polls }: PollWork, claimed: readonly Claimed[]): Promise<ToPoll[]> {
+  const loaded = await polls.load(claimed.map(({ hubId }) => hubId))
+  return claimed.map((one, n) => ({ ...one, loaded: loaded[n] ?? 'gone' }))
 }
 
 /** A first poll has had no turn yet. */
-function observeLateness({ metrics, clock }: PollWork, { state }: LoadedAccount): void {
-  if (state.turn !== undefined) metrics.pollLateness.observe(Math.max(0, clock.now() - state.turn.regularAt) / 1_000)
+function observeLateness({ metrics, clock }: PollWork, loaded: Loaded): void {
+  const { turn } = typeof loaded === 'object' && 'state' in loaded ? loaded.state : {}
+  if (turn !== undefined) metrics.pollLateness.observe(Math.max(0, clock.now() - turn.regularAt) / 1_000)
 }
 
-/** Tokens are kept fresh by their own job; this is for the rare one that is refused, or about to expire, all the same. */
-async function refreshed(deps: PollWork, account: LoadedAccount): Promise<Opened | 'held' | 'failed'> {
-  const { hubId } = account
-  const known = await deps.polls.record(hubId)
-  if (known?.state !== 'active') return 'failed'
-  const version = account.access?.version ?? known.version
-  const outcome = await refreshOne(deps, hubId, version)
-  if (outcome.is === 'held') return 'held'
-  const again = await deps.polls.loadOne(hubId)
-  // Newer tokens count, from any worker.
-  return again?.access === undefined || again.access.version === version ? 'failed' : withToken(deps, again)
+interface Polling extends PollOrder {
+  deps: PollWork
+  ask: MakePollDeps
+  rules: PollRules
 }
 
-/**
- * A token that was refused is worth one refresh, but not if it is brand-new: then the refusal has another cause, and
- * refreshing at every poll would only add to it.
- */
-export function isOldEnoughToDoubt({ obtainedAt, expiresAt }: TokenTimes, now: number): boolean {
-  return now - obtainedAt > Math.min(60_000, (expiresAt - obtainedAt) / 10)
+/** The reports of one account, what follows from them, its commit with those of others. */
+async function pollOne(polling: Polling, commits: PollCommits, { loaded, ...claimed }: ToPoll): Promise<void> {
+  const { deps } = polling
+  if (loaded instanceof Error) throw loaded
+  const made =
+    loaded === 'gone'
+      ? ({ is: 'gone' } as const)
+      : await deps.movement.inHand('poll', claimed.hubId, () => makePoll(polling.ask, loaded, polling))
+  if ('answers' in made) return commits.add({ ...claimed, next: await decide(polling, made) })
+  // A worker that has claimed or planned it since has it.
+  if (made.is !== 'gone') await deps.due.move('poll', claimed, made.at)
+  commits.ended(made.is)
 }
 
-/** The provider's answers, asked once more where the token was refused and a new one came. No answers: ask later. */
-async function ask(
-  deps: PollWork,
-  asked: Opened & { hubId: number; settings: AccountPollSettings; asksAll: boolean },
-  calls: AccountCalls,
-): Promise<{ account: LoadedAccount; answers: Answers | undefined }> {
-  const { account, times } = asked
-  const answers = await fetchReports(deps, asked, calls)
-  const isWorthARefresh =
-    answers !== undefined && wasUnauthorized(answers) && isOldEnoughToDoubt(times, deps.clock.now())
-  const newer = isWorthARefresh ? await refreshed(deps, account) : 'failed'
-  if (newer === 'failed') return { account, answers }
-  if (newer === 'held') return { account, answers: undefined }
-  return { account: newer.account, answers: await fetchReports(deps, { ...asked, ...newer }, calls) }
+function pollingBy(deps: PollWork, order: PollOrder): Polling {
+  const { alertAfter, samples, coverage } = deps
+  return {
+    ...order,
+    deps,
+    ask: {
+      ...deps,
+      refresh: (hubId, refused) => refreshOne(deps, hubId, refused),
+      identify: (hubId) => identifyOne(deps, hubId),
+    },
+    rules: { alertAfter, samples: samples.settings, coverage: coverage.settings, judge: pollJudge(deps) },
+  }
 }
 
-/**
- * The account keeps its turn: soon if another worker is refreshing or we are stopping; not so soon if a refresh failed,
- * because refreshing again is for the refresh job to decide.
- */
-function later({ polling, clock }: PollWork, account: LoadedAccount, why: 'held' | 'failed'): Made {
-  const { everyMs } = pollSettingsOf(polling, account)
-  return { is: 'later', at: clock.now() + (why === 'held' ? 2_000 : Math.min(everyMs, 15_000)) }
+async function decide({ deps, rules }: Polling, made: MadePoll): Promise<NextPoll> {
+  const { samples, polls, coverage, clock, metrics } = deps
+  let next = nextPoll(made, rules, clock.now())
+  if (next === 'asks for facts') {
+    const { hubId } = made.account
+    const [kept, refreshes, isFleetTrouble] = await Promise.all([
+      samples.read(hubId),
+      polls.refreshes(hubId),
+      coverage.fleetSpeaks(clock.now()),
+    ])
+    next = nextPoll({ ...made, facts: { samples: kept, refreshes, isFleetTrouble } }, rules, clock.now())
+  }
+  if (next === 'asks for facts') throw new Error('a poll asks for facts that it was given')
+  metrics.reportGaps.inc({}, next.gaps)
+  return next
 }

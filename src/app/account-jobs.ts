@@ -1,5 +1,5 @@
 import { setMaxListeners } from 'node:events'
-import type { PolledOutcome } from '../../jobs/poll-chunk.ts'
+import type { PolledOutcome } from '../../jobs/poll-commits.ts'
 import { pollWanted } from '../../jobs/poll-limits.ts'
 import { identifyOne, refreshOne } from '../../jobs/refresh-tokens.ts'
 import type { Account } from '../accounts/account.ts'

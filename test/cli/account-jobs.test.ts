@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import type { PolledOutcome } from '../../jobs/poll-chunk.ts'
+import type { PolledOutcome } from '../../jobs/poll-commits.ts'
 import type { Account } from '../../src/accounts/account.ts'
 import type { Registry } from '../../src/accounts/registry.ts'
 import { pollNow, refreshNow, whyNotRead } from '../../src/app/account-jobs.ts'

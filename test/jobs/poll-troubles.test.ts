@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { isOldEnoughToDoubt } from '../../jobs/poll-limits.ts'
 import { refreshOne } from '../../jobs/refresh-tokens.ts'
 import { sweepFleet } from '../../jobs/sweep-fleet.ts'
+import { isOldEnoughToDoubt } from '../../src/limits/polling/make-poll.ts'
 import { NO_ACCOUNT, NO_ALERT_WRITES } from '../../src/redis/steps.ts'
 import { Secret } from '../../src/runtime/secret.ts'
 import { createVault } from '../../src/tokens/vault.ts'
