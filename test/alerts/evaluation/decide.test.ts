@@ -85,20 +85,6 @@ describe('a poll that finds a limit near', () => {
     expect(decodeState(writes.changes[0]?.[2] ?? '')).toMatchObject({ level: 'critical', transitions: 1, since: NOW })
   })
 
-  test('of an object type names it, with its label', () => {
-    const { alerts } = decide(well, readings(NOW, properties(10, 1_000, { '2-77': [990, 1_000] })))
-    expect(alerts).toMatchObject([
-      {
-        rule: 'types',
-        level: 'warning',
-        series: { metric: 'customProperties.objectType', objectTypeId: '2-77', label: 'Things of 2-77' },
-        remaining: 10,
-        threshold: { remaining: 20 },
-      },
-    ])
-    expect(alerts[0]).not.toHaveProperty('previous')
-  })
-
   test('of associations names the pair and the records, at most ten of them, and how many there are', () => {
     const many = associations(500, [], 14, { totalRecordsAtLimit: 212 })
     const { alerts } = decide(
@@ -165,12 +151,6 @@ describe('a poll that finds a limit near', () => {
       expect(decideAt(800, { ...told, at: NOW - 3 * 86_400_000 - 1 }).alerts).toEqual([])
     })
 
-    test('at the limit has 0 days, without any forecast', () => {
-      const [alert] = decideAt(1_000, undefined).alerts
-      expect(alert).toMatchObject({ daysLeft: 0, percent: 100 })
-      expect(alert).not.toHaveProperty('daysLeftRange')
-    })
-
     test('stays while the forecast is late, and ends with the forecast that sees no growth', () => {
       const states = afterwards(decideAt(800, told).writes)
       expect(decideAt(800, undefined, states).writes).toEqual({ changes: [], entries: [] })
@@ -181,25 +161,6 @@ describe('a poll that finds a limit near', () => {
   test('rounds the percentage for people only', () => {
     const { alerts } = decide(well, readings(NOW, properties(961_237, 1_000_000)))
     expect(alerts[0]).toMatchObject({ percent: 96.12, usage: 961_237 })
-  })
-
-  test('says nothing, and changes nothing, when all is well or stays as it is', () => {
-    expect(decide(well, readings(NOW, properties(11, 1_000))).writes).toEqual({ changes: [], entries: [] })
-    const first = decide(well, readings(NOW, properties(960, 1_000)))
-    const states = afterwards(first.writes)
-    const second = decide(
-      readings(NOW, properties(960, 1_000)),
-      readings(NOW + 1, properties(961, 1_000)),
-      states,
-      SETTINGS,
-      NOW + 1,
-    )
-    expect(second.writes).toEqual({ changes: [], entries: [] })
-  })
-
-  test('twice, from the same state, says the same under the same id', () => {
-    const after = readings(NOW, properties(960, 1_000))
-    expect(decide(well, after).writes).toEqual(decide(well, after).writes)
   })
 })
 
@@ -263,16 +224,6 @@ describe('the story of an alert', () => {
 
   test('does not touch the alert about the account’s tokens', () => {
     expect(decide(well, well, { token: '["critical"]' }).writes).toEqual({ changes: [], entries: [] })
-  })
-
-  test('ends when its rule is switched off', () => {
-    const had = readings(NOW, properties(960, 1_000))
-    const states = afterwards(decide(well, had).writes)
-    const off = { ...SETTINGS, rules: [{ name: 'quiet', on: '*', off: true }] }
-    const still = readings(NOW + 1, properties(960, 1_000))
-    const { alerts, writes } = decide(had, still, states, off, NOW + 1)
-    expect(alerts).toMatchObject([{ status: 'resolved', reason: 'recovered', level: 'critical', rule: 'overall' }])
-    expect(afterwards(writes, states)).toEqual({})
   })
 })
 
@@ -413,25 +364,4 @@ test('a state reads back as it was kept', () => {
     lastSent: null,
     pending: null,
   })
-})
-
-test('what gets better says whether the alert was at both levels since it opened', () => {
-  let states: Record<string, string> = {}
-  let last = well
-  const told = [900, 960, 850, 100, 960, 100].map((usage, n) => {
-    const now = NOW + n * 1_000
-    const next = readings(now, properties(usage, 1_000))
-    const { entries, writes } = decide(last, next, states, SETTINGS, now)
-    states = afterwards(writes, states)
-    last = next
-    return entries.map(({ alert, toBothLevels }) => [alert.reason, alert.level, toBothLevels === true])
-  })
-  expect(told.flat()).toEqual([
-    ['entered', 'warning', false],
-    ['escalated', 'critical', false],
-    ['eased', 'warning', true],
-    ['recovered', 'warning', true],
-    ['entered', 'critical', false],
-    ['recovered', 'critical', false],
-  ])
 })

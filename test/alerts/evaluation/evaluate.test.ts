@@ -1,9 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { SeriesState } from '../../../src/alerts/alert-state.ts'
-import { type Evaluation, remembered } from '../../../src/alerts/evaluation/evaluate.ts'
+import { remembered } from '../../../src/alerts/evaluation/evaluate.ts'
 import { aRule, aSeries, judge, NOW, open } from './a-series.ts'
-
-const brief = ({ verdict, event }: Evaluation) => [verdict, event?.reason, event?.level, event?.before]
 
 /** Where an alert open at warning, or none, is after a reading. */
 const standsAt = (levels: Parameters<typeof aRule>[0], series: ReturnType<typeof aSeries>, before?: SeriesState) =>
@@ -28,32 +26,9 @@ describe('the margin by which a level is left', () => {
     expect(standsAt(levels, aSeries(still), open('warning'))).toBe('warning')
     expect(standsAt(levels, aSeries(left), open('warning'))).toBe('ok')
   })
-
-  test.each([
-    ['remaining', { remaining: 20 }, [19, 21, 19, 21], (left: number) => aSeries(1_000 - left, 1_000)],
-    ['count', { count: 5 }, [5, 4, 5, 4], (count: number) => aSeries(count, null)],
-    ['daysLeft', { daysLeft: 7 }, [7, 7.5, 6.9, 8], (days: number) => aSeries(50, 100, days)],
-  ] as const)('makes a number that swings around a threshold of %s one alert', (_, warning, swings, read) => {
-    let before: SeriesState | undefined
-    const events = swings.flatMap((number, n) => {
-      const decided = judge(read(number), { rule: aRule({ warning }), before, now: NOW + n })
-      before = remembered(decided.state)
-      return decided.event?.reason ?? []
-    })
-    expect(events).toEqual(['entered'])
-  })
 })
 
 describe('several conditions in one level', () => {
-  test('mean any of them, also where another can’t be known', () => {
-    const rule = { warning: { percent: 80, remaining: 5, count: 1_000 } }
-    expect(standsAt(rule, aSeries(799, 1_000))).toBe('ok')
-    for (const one of [aSeries(800, 1_000), aSeries(5, 10), aSeries(1_000, 100_000), aSeries(1_000, null)]) {
-      expect(standsAt(rule, one)).toBe('warning')
-    }
-    expect(standsAt(rule, aSeries(999, null))).toBe('unknown')
-  })
-
   test('are none: nothing is entered, and what is open is left', () => {
     expect(standsAt({}, aSeries(99))).toBe('ok')
     expect(standsAt({}, aSeries(99), open('warning'))).toBe('ok')
@@ -66,31 +41,6 @@ describe('a level of the days that are left', () => {
   const decide = (before: SeriesState | undefined, series: ReturnType<typeof foreseen>, of = rule) =>
     judge(series, { before, rule: of })
 
-  test('is left by a day more, or by the margin of the rule’s own in days', () => {
-    expect(brief(decide(open('critical'), foreseen(8)))).toEqual(['critical', undefined, undefined, undefined])
-    expect(brief(decide(open('critical'), foreseen(8.1)))).toEqual(['warning', 'eased', 'warning', 'critical'])
-    const own = aRule({ critical: { daysLeft: 7 }, recoverBelow: 3 })
-    expect(decide(open('critical'), foreseen(10), own).verdict).toBe('critical')
-    expect(decide(open('critical'), foreseen(10.1), own).verdict).toBe('ok')
-  })
-
-  test('is left when growth has ended, but not because the pace is not known for now', () => {
-    const { state } = decide(undefined, foreseen(5))
-    expect(state).toMatchObject({ level: 'critical', foreseen: true })
-    expect(brief(decide(state, foreseen(null)))).toEqual(['ok', 'recovered', 'critical', 'critical'])
-    const unknown = decide(state, foreseen(undefined))
-    const because = { is: 'unknown', missing: 'forecast', stays: 'critical' }
-    expect(unknown).toEqual({ state, verdict: 'unknown', because })
-    expect(brief(decide(unknown.state, foreseen(5)))).toEqual(['critical', undefined, undefined, undefined])
-    expect(brief(decide(unknown.state, foreseen(null)))).toEqual(['ok', 'recovered', 'critical', 'critical'])
-  })
-
-  test('gets worse by what is known, while the pace is not', () => {
-    const of = aRule({ warning: { daysLeft: 14 }, critical: { percent: 95 } })
-    const { state } = decide(undefined, foreseen(10), of)
-    expect(brief(decide(state, foreseen(undefined, 96), of))).toEqual(['critical', 'escalated', 'critical', 'warning'])
-  })
-
   test('that usage holds as well is left with the usage; once only the pace holds it, it waits for the next forecast', () => {
     const entered = decide(undefined, foreseen(10, 85)).state
     expect(entered).not.toHaveProperty('foreseen')
@@ -98,13 +48,6 @@ describe('a level of the days that are left', () => {
     const held = decide(entered, foreseen(10, 50))
     expect(held).toMatchObject({ verdict: 'warning', state: { foreseen: true } })
     expect(decide(held.state, foreseen(undefined, 50)).verdict).toBe('unknown')
-  })
-
-  test('that was entered at the limit itself is left once there is room, whatever is known of the pace', () => {
-    const of = aRule({ critical: { daysLeft: 7 } })
-    const { state } = decide(undefined, foreseen(0, 100), of)
-    expect(state).not.toHaveProperty('foreseen')
-    expect(decide(state, foreseen(undefined, 50), of).verdict).toBe('ok')
   })
 })
 

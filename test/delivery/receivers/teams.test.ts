@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import * as z from 'zod'
-import { aMessage, anAlert, aTokenAlert, onAccount, someChanges } from '../example-messages.ts'
+import { aMessage, anAlert, aTokenAlert, onAccount } from '../example-messages.ts'
 import { aFarSide, answers, sendThrough } from './far-side.ts'
 
 const block = z.looseObject({ type: z.enum(['TextBlock', 'FactSet']), text: z.string().min(1).optional() })
@@ -35,16 +35,6 @@ async function cardFor(message = aMessage()) {
   return card.parse(JSON.parse(body)).attachments[0].content
 }
 
-test('one alert is a card with what happened, its facts and its links, but the one that acknowledges', async () => {
-  const { fallbackText, body, actions } = await cardFor()
-  expect(fallbackText).toContain('acme.example.com')
-  expect(body[1]?.text).toBe('Worse: warning → critical.')
-  expect(JSON.stringify(body)).toContain('960 of 1,000 (96 %), 40 left')
-  expect(actions).toEqual([
-    { type: 'Action.OpenUrl', title: 'Open alert', url: 'https://plimsoll.example.com/alerts/a-1' },
-  ])
-})
-
 test('of many alerts as many are shown as the card has room for, the rest is counted with a link', async () => {
   const alerts = Array.from({ length: 200 }, (_, n) =>
     onAccount(n + 1, anAlert(), `${'日本'.repeat(30)}-${n}.example.com`),
@@ -55,16 +45,6 @@ test('of many alerts as many are shown as the card has room for, the rest is cou
   expect(body.map((one) => one.text)).toContain(
     `${230 - shown} more alerts not shown: [status page](https://plimsoll.example.com/)`,
   )
-})
-
-test('a digest ends with what changed, a list of lines', async () => {
-  const data = { groupKey: 'g', truncated: 0, alerts: [anAlert()], period: 'day' as const, changed: someChanges() }
-  const { body } = await cardFor(aMessage([], { type: 'alert.digest', data }))
-  const lines = body.map(({ text = '' }) => text)
-  expect(lines[1]).toBe('Worse: warning → critical.')
-  expect(lines.findIndex((line) => line.startsWith('1 account must reconnect'))).toBeGreaterThan(1)
-  expect(lines.filter((line) => line.startsWith('• '))).toHaveLength(3)
-  expect(JSON.stringify(body)).toMatch(/All changes: https:\/\/plimsoll\.example\.com\/changes/)
 })
 
 test('a code is shown as it is, to be searched for', async () => {

@@ -41,47 +41,6 @@ function parsed(message: Message, groupBy: readonly ('rule' | 'account' | 'level
   return payload.parse(JSON.parse(alertmanagerBody(message, { ...CONTEXT, groupBy })))
 }
 
-test('one alert is told as Alertmanager tells it', () => {
-  expect(parsed(aMessage([anAlert({ id: `${ID}-2` })]))).toEqual({
-    version: '4',
-    groupKey: 'ops-mail/customProperties.overall',
-    truncatedAlerts: 0,
-    status: 'firing',
-    receiver: 'ops-hook',
-    groupLabels: { alertname: 'customProperties.overall' },
-    commonLabels: {
-      alertname: 'customProperties.overall',
-      severity: 'critical',
-      kind: 'limit',
-      account: '123',
-      domain: 'acme.example.com',
-      series: 'customProperties.overall',
-    },
-    commonAnnotations: {
-      summary: 'acme.example.com (123): Custom properties, 960 of 1,000',
-      description: expect.stringContaining('Custom properties, 960 of 1,000'),
-    },
-    externalURL: 'https://plimsoll.example.com/',
-    alerts: [
-      {
-        status: 'firing',
-        labels: expect.objectContaining({ account: '123' }),
-        annotations: expect.objectContaining({ summary: expect.stringContaining('960 of 1,000') }),
-        startsAt: '2026-11-20T09:00:00.000Z',
-        endsAt: '0001-01-01T00:00:00Z',
-        generatorURL: 'https://plimsoll.example.com/accounts/123',
-        fingerprint: ID,
-      },
-    ],
-  })
-})
-
-test('what is resolved has an end, and the fingerprint that it had while it fired', () => {
-  const body = parsed(aMessage([resolved()], { type: 'alert.resolved' }))
-  expect(body.status).toBe('resolved')
-  expect(body.alerts[0]).toMatchObject({ status: 'resolved', endsAt: '2026-11-21T10:00:00.000Z', fingerprint: ID })
-})
-
 test('a message in which anything fires is firing', () => {
   expect(parsed(aMessage([resolved(), anAlert({ id: `${ID}-1` })])).status).toBe('firing')
 })
@@ -110,24 +69,6 @@ describe('common labels', () => {
   })
 })
 
-test('labels hold no number that moves', () => {
-  const one = parsed(aMessage([anAlert({ id: `${ID}-1` })]))
-  const later = anAlert({ id: `${ID}-2`, usage: 980, percent: 98, remaining: 20, daysLeft: 1, reason: 'repeat' })
-  expect(parsed(aMessage([later])).commonLabels).toEqual(one.commonLabels)
-})
-
-test('names of pairs and object types are labels', () => {
-  const series = { metric: 'associations.atLimit', from: '0-1', to: '2-123' }
-  expect(parsed(aMessage([anAlert({ id: `${ID}-1`, series })])).commonLabels).toMatchObject({
-    from: '0-1',
-    to: '2-123',
-  })
-  const ofType = { metric: 'customProperties.objectType', objectTypeId: '2-9', label: 'Ships' }
-  const body = parsed(aMessage([anAlert({ id: `${ID}-1`, series: ofType })]))
-  expect(body.commonLabels).toMatchObject({ objectType: '2-9' })
-  expect(body.commonAnnotations.summary).toContain('Ships')
-})
-
 test("strangers' words come clean, and an account without a domain has no such label", () => {
   const account = { hubId: 5, hubDomain: 'evil\u202e\n"}]{{ .Labels }}' }
   const body = parsed(aMessage([anAlert({ id: `${ID}-1`, account })]))
@@ -137,12 +78,6 @@ test("strangers' words come clean, and an account without a domain has no such l
   expect(ofType.commonLabels.objectType).toMatch(/^2-9 9{35}…$/)
   const nameless = parsed(aMessage([anAlert({ id: `${ID}-1`, account: { hubId: 5, hubDomain: '' } })]))
   expect(nameless.commonLabels).not.toHaveProperty('domain')
-})
-
-test('a test leaves nothing open at the far side', () => {
-  const { series: _, account: __, ...rest } = anAlert({ id: `${ID}-1`, kind: 'test', reason: 'test', rule: 'test' })
-  const body = parsed(aMessage([rest], { type: 'alert.test' }))
-  expect(body).toMatchObject({ status: 'resolved', alerts: [{ status: 'resolved' }] })
 })
 
 test('what is left out is counted', () => {
