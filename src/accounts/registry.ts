@@ -1,7 +1,7 @@
 import { loadPollState } from '../limits/poll-state-text.ts'
+import { resultsOf } from '../redis/answers.ts'
 import type { Store } from '../redis/connect.ts'
 import { ACCOUNT_STATES, type AccountState, hubIdsIn, type Keys } from '../redis/keys.ts'
-import { resultsOf } from '../redis/results-of.ts'
 import { type Account, readAccount } from './account.ts'
 
 /** The installed accounts: reading only. Changes are atomic steps of the room that decides them. */

@@ -1,6 +1,6 @@
+import { resultsOf } from '../redis/answers.ts'
 import type { Store } from '../redis/connect.ts'
 import type { Keys } from '../redis/keys.ts'
-import { resultsOf } from '../redis/results-of.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/logger.ts'
 import { cleanText } from '../text/clean-text.ts'

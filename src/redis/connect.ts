@@ -1,7 +1,7 @@
 import { type ChainableCommander, Cluster, Redis, type RedisOptions } from 'ioredis'
 import { defined } from '../runtime/defined.ts'
 import type { Secret } from '../runtime/secret.ts'
-import { readOtherTypesAsNothing } from './other-type.ts'
+import { readOtherTypesAsNothing } from './answers.ts'
 import { guardSteps, loadScripts, OF_MANY_ACCOUNTS } from './scripts.ts'
 import { SteadySentinelConnector } from './sentinel-connector.ts'
 

@@ -1,5 +1,5 @@
+import { isOfOtherType } from './answers.ts'
 import type { Store } from './connect.ts'
-import { isOfOtherType } from './other-type.ts'
 
 const DAY_MS = 86_400_000
 

@@ -1,7 +1,6 @@
+import { isOfOtherType, resultsOf } from '../redis/answers.ts'
 import type { Store } from '../redis/connect.ts'
 import { ACCOUNT_STATES, hubIdsIn, type Keys } from '../redis/keys.ts'
-import { isOfOtherType } from '../redis/other-type.ts'
-import { resultsOf } from '../redis/results-of.ts'
 import { NO_ACCOUNT, newOperation, untilWritten } from '../redis/steps.ts'
 import { chunksOf } from '../runtime/chunks-of.ts'
 import type { Clock } from '../runtime/clock.ts'

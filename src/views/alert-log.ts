@@ -9,7 +9,7 @@ import {
   readLoggedSince,
   type TransitionRef,
 } from '../alerts/transition-log.ts'
-import { resultsOf } from '../redis/results-of.ts'
+import { resultsOf } from '../redis/answers.ts'
 import { type FateSources, type ReceiverFate, readReceiverFates } from './receiver-fates.ts'
 import type { TransitionShape } from './shapes/alert.ts'
 import type { ViewDeps } from './view-deps.ts'

@@ -1,7 +1,7 @@
 import { UnreadableData } from '../../redis/account-record.ts'
+import { isOfOtherType } from '../../redis/answers.ts'
 import type { Store } from '../../redis/connect.ts'
 import type { Keys } from '../../redis/keys.ts'
-import { isOfOtherType } from '../../redis/other-type.ts'
 import { readPollState } from '../poll-state-text.ts'
 import type { Readings } from '../readings.ts'
 import type { SeriesName } from '../reports/report.ts'

@@ -1,3 +1,11 @@
+/** The answers of commands that were sent together. Throws the first that was refused. */
+export function resultsOf<T>(answers: [error: Error | null, result: unknown][] | null): T[] {
+  return (answers ?? []).map(([error, result]) => {
+    if (error !== null) throw error
+    return result as T
+  })
+}
+
 /** True where Redis refused because a key is of another type than it should be. */
 export function isOfOtherType(error: unknown): boolean {
   return error instanceof Error && error.message.startsWith('WRONGTYPE')
