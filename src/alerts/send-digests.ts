@@ -44,11 +44,7 @@ export async function sweepDigests(deps: DigestsWork): Promise<undefined> {
   }
 }
 
-interface DueDigest {
-  period: 'day' | 'week'
-  last: number
-  now: number
-}
+type DueDigest = { period: DigestSchedule['every']; last: number; now: number }
 
 async function sendDigest(deps: DigestsWork, receiver: string, due: DueDigest): Promise<void> {
   const { store, keys, log, queues } = deps

@@ -162,11 +162,3 @@ function numbersOf({ change }: FleetChange, alert: Alert): string {
   if (percent === undefined || limit === undefined) return ''
   return change === 'limit' ? `${formatPercent(percent)} used` : `${formatCount(usage)} of ${formatCount(limit)}`
 }
-
-/** Changes as plain text, without markup. */
-export function changesBlock({ line, note, groups, more }: DescribedChanges): string {
-  const parts = groups.map(
-    ({ title, accounts }) => `${title}\n${accounts.map((one) => `  ${changeLine(one)}`).join('\n')}`,
-  )
-  return [line, ...parts, more, note ?? []].flat().join('\n\n')
-}

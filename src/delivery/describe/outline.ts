@@ -2,7 +2,7 @@ import { type FleetChanges, inOrder, type Message } from '../../alerts/alert.ts'
 import { shorten } from '../../text/clean-text.ts'
 import { countOf } from '../../text/format-number.ts'
 import { type Badge, describeAlert, type MailFact } from './describe-alert.ts'
-import { changesBlock, describeChanges } from './describe-changes.ts'
+import { changeLine, describeChanges } from './describe-changes.ts'
 import { cutToFit, fitAlerts } from './fit-alerts.ts'
 import { type Action, type MailLinks, RECONNECT } from './mail-links.ts'
 import { subjectLine } from './subject.ts'
@@ -39,8 +39,9 @@ export function outlineOf(message: Message, links: MailLinks): OutlinePart[] {
 type Described = ReturnType<typeof describeAlert>
 
 function changeLines(changed: FleetChanges, links: MailLinks): string[] {
-  const lines = shorten(changesBlock(describeChanges(changed, links.changes)), MOST_CHANGES).split('\n')
-  return lines.filter(Boolean).map((line) => line.replace(/^ +/, '• '))
+  const { line, groups, more, note = [] } = describeChanges(changed, links.changes)
+  const listed = groups.flatMap(({ title, accounts }) => [title, ...accounts.map((one) => `• ${changeLine(one)}`)])
+  return shorten([line, ...listed, more, note].flat().join('\n'), MOST_CHANGES).split('\n')
 }
 
 /** The subject has the headline already, unless that was too long for it. */

@@ -88,7 +88,7 @@ const OWN_FILTERS: Record<string, (value: unknown) => string> = {
 /** Throws a `TemplateFault`. */
 export function readTemplate(source: string, options: TemplateOptions = {}): Template {
   if (source.length > MOST_SOURCE) throw new TemplateFault(`must have at most ${countOf(MOST_SOURCE, 'character')}`)
-  const engine = engineFor(options)
+  const engine = newEngine(options)
   const { Context, toValueSync } = library()
   const parsed = asFault(() => engine.parse(source))
   const render = (scope: TemplateScope): TemplateValue[] => {
@@ -111,17 +111,7 @@ function library(): typeof Liquidjs {
   return createRequire(import.meta.url)('liquidjs')
 }
 
-/** Without an escape: a config may have many templates to be checked. */
-const ENGINES = new Map<boolean, Liquidjs.Liquid>()
-
-function engineFor({ escapeField, mustExist = false }: TemplateOptions): Liquidjs.Liquid {
-  if (escapeField !== undefined) return newEngine(mustExist, escapeField)
-  const engine = ENGINES.get(mustExist) ?? newEngine(mustExist)
-  ENGINES.set(mustExist, engine)
-  return engine
-}
-
-function newEngine(mustExist: boolean, escapeField?: (text: string) => string): Liquidjs.Liquid {
+function newEngine({ escapeField, mustExist = false }: TemplateOptions): Liquidjs.Liquid {
   const { Liquid } = library()
   const engine = new Liquid({
     // No other file is part of a template, whatever it names.

@@ -134,7 +134,7 @@ test.concurrent.for<[what: string, fault: Fault]>([
     await daemon.line(/"endpoint\.open".*"unreachable"/, 0)
     const alert = await eventually('the alert', async () => (await told())[0])
     expect(alert).toMatchObject({ kind: 'fleet', level: 'critical', status: 'firing' })
-    expect(alert.message).toMatch(/the provider can't be reached/)
+    expect(alert.message).toMatch(/HubSpot can't be reached/)
     const asked = rough.seen.filter(isToken).length
     expect(Object.keys(await statesOf(daemon)).filter((state) => !['active', 'failing'].includes(state))).toEqual([])
     rough.fault = () => undefined
