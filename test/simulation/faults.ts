@@ -16,6 +16,7 @@ export type Fault =
   | 'clock far apart'
   | 'clock hours apart'
   | 'clock of Redis'
+  | 'clock of Redis hours ahead'
   | 'writes refused'
   | 'provider mood'
   | 'provider refuses'
@@ -92,11 +93,10 @@ export const FAULTS: Record<Fault, (world: World, outside: Outside) => Promise<b
   'clock apart': async (world) => setClock(world, [-2_400, 2_400]),
   'clock far apart': async (world) => setClock(world, [-900_000, -60_000, 60_000, 900_000]),
   'clock hours apart': async (world) => setClock(world, HOURS_APART),
-  'clock of Redis': async (world) => {
-    world.redisAheadMs = world.dice.pick([-600_000, -10_000, 10_000, 600_000])
-    world.noteFault('clock of Redis', `${world.redisAheadMs / 1_000} s`)
-    return true
-  },
+  'clock of Redis': async (world) => setRedisClock(world, 'clock of Redis', [-600_000, -10_000, 10_000, 600_000]),
+  /** What is planned by it would be due hours later, once it is right again. */
+  'clock of Redis hours ahead': async (world) =>
+    setRedisClock(world, 'clock of Redis hours ahead', [3_600_000, 21_600_000]),
   'writes refused': (world, outside) => outside.refuseWrites(world.dice.pick(REFUSALS), 1 + world.dice.below(40)),
   /** Until it has another one. */
   'provider mood': async (world, outside) =>
@@ -147,5 +147,11 @@ async function breakCall(world: World, isDone: boolean): Promise<boolean> {
   world.noteFault(isDone ? 'provider answer lost' : 'provider away', `${process.name} ${call.label}`)
   call.answer(StandInProvider.lost)
   await world.settle()
+  return true
+}
+
+function setRedisClock(world: World, fault: Fault, ahead: readonly number[]): boolean {
+  world.redisAheadMs = world.dice.pick(ahead)
+  world.noteFault(fault, `${world.redisAheadMs / 1_000} s`)
   return true
 }

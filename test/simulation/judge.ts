@@ -18,7 +18,12 @@ export interface Violation {
   hubId: number
 }
 
-const ENDS_LEASES: ReadonlySet<Fault> = new Set(['clock of Redis', 'failover', 'time jump'])
+const ENDS_LEASES: ReadonlySet<Fault> = new Set([
+  'clock of Redis',
+  'clock of Redis hours ahead',
+  'failover',
+  'time jump',
+])
 const LOST = 'a refresh token that a living process saw is lost'
 const DROPPED = 'an answer newer than what is stored is dropped'
 
@@ -91,6 +96,8 @@ async function judgeCare(scene: Scene, hubId: number, { faults }: Mix): Promise<
     // A token that was refused twice, and others not, is given up.
     return faults.includes('provider refuses') ? undefined : 'an account is given up whose token is good'
   }
+  // A token of a clock that was ahead is over before its time.
+  if (Number(await stored.field(hubId, 'obtainedAt')) > world.now) return 'a token is as old as a wrong clock says'
   if (expiresAt <= world.now) return 'a token is over, and nobody refreshes it'
   return (await stored.dueAt(hubId, 'refresh')) < expiresAt ? undefined : 'the next refresh comes too late'
 }

@@ -106,6 +106,11 @@ export const MIXES = {
   'time jumps': accounts(everybody, ['time jump', 'late', 'provider away']),
   clocks: accounts(everybody, ['clock apart', 'clock apart', 'clock of Redis', 'late', 'death'], { connected: true }),
   'clocks hours apart': accounts(everybody, wrongClocks, { connected: true }),
+  'clock of Redis hours ahead': accounts(
+    ['refresh now', 'sweep', 'sweep', 'connect'],
+    ['clock of Redis hours ahead', 'late', 'death'],
+    { connected: true },
+  ),
   'clocks that stay apart': accounts(everybody, ['late', 'death', 'provider away'], { connected: true, apart: true }),
   'provider in trouble': accounts(everybody, ['provider mood', 'provider mood', 'time jump', 'death'], {
     connected: true,

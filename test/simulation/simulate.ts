@@ -214,6 +214,8 @@ class Simulation {
     }
     if (this.#mix.alerts === true) return this.#tellAll(last)
     const until = world.now + KEEP_MS + 3_600_000
+    // The first sweep may only bring forward what was planned by a clock that was ahead.
+    await this.#sweepAll(last)
     for (let round = 0; round < MOST_ROUNDS; round++) {
       const next = await this.#sweepAll(last)
       if (next === undefined || next > until) return this.#mix.rekeys !== true || this.#rekeyInTheEnd(last)
