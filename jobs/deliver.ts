@@ -109,6 +109,7 @@ async function settle(deps: DeliverWork, delivery: Delivery, tried: Tried, stop:
   )
   // The sweep of the receivers opens the alert.
   if (recorded === 'disabled' || recorded === 'refused') await deps.queues.wake('receivers', now)
+  if (recorded === 'acknowledged') await deps.queues.wake('alerts', now)
   const isAgain = next.next === 'retry' || recorded === 'moved'
   if (isAgain && nextAt !== null) await deps.queues.wake('alerts', nextAt)
   note(deps, delivery, { is: isAgain ? 'retry' : is, reason }, tried)

@@ -1,12 +1,17 @@
 import type { News } from '../src/alerts/kinds/notified-alert.ts'
+import { endLostAlerts } from '../src/alerts/sending/end-lost-alerts.ts'
 import { describeGone, describeOver, judgeReceiver, type ReceiverHealth } from '../src/delivery/receiver-health.ts'
 import type { JobDeps } from './job-deps.ts'
 
-type ReceiversWork = Pick<JobDeps, 'receivers' | 'receiverStore' | 'announceDelivery' | 'queues' | 'clock' | 'log'>
+type ReceiversWork = Pick<
+  JobDeps,
+  'receivers' | 'receiverStore' | 'announceDelivery' | 'sending' | 'queues' | 'clock' | 'log'
+>
 
 /**
  * Judges each receiver by what its attempts left in Redis: after a crash the next sweep finds
- * the same. One that fails is one alert to the others. The clock brings the next sweep.
+ * the same. One that fails is one alert to the others. Alerts that it has, and nothing else does, are ended. The clock
+ * brings the next sweep.
  */
 export async function sweepReceivers(deps: ReceiversWork): Promise<undefined> {
   const { receiverStore, clock } = deps
@@ -17,6 +22,7 @@ export async function sweepReceivers(deps: ReceiversWork): Promise<undefined> {
   for (const [receiver, stored] of states) {
     if (!healths.some((health) => health.receiver === receiver)) await tellGone(deps, receiver, stored, now)
   }
+  if ((await endLostAlerts(deps.sending, now)) > 0) await deps.queues.wake('alerts', now)
 }
 
 async function tellOf(deps: ReceiversWork, health: ReceiverHealth, stored: string, now: number): Promise<void> {

@@ -1,7 +1,7 @@
 import { chooseDue, chooseProbe, type DueToken } from '../src/accounts/choose-due.ts'
 import { type FinishDeps, finishGrant } from '../src/accounts/finish-grant.ts'
 import { sweepDigests } from '../src/alerts/send-digests.ts'
-import { recheckWaiting } from '../src/alerts/sending/read-news.ts'
+import { recheckWaiting } from '../src/alerts/sending/read-due.ts'
 import { sendAlerts } from '../src/alerts/sending/send-alerts.ts'
 import { dropRemovedReceivers } from '../src/delivery/removed-receivers.ts'
 import { sweepHeartbeat } from '../src/heartbeat/heartbeat.ts'
@@ -57,7 +57,7 @@ async function bringForward({ store, keys, sending, queues, log }: JobDeps, now:
   for (const due of planned) while ((await store.claimDue(due, '+inf', BATCH, now, `(${now}`))[0].length === BATCH) {}
   // Pauses of the token endpoint were planned, too: they are learnt again. The turn of a sweep would last for hours.
   const expiring = SWEEPS.map((kind) => keys.sweepTurn(kind))
-  await Promise.all([recheckWaiting(sending, now), store.del(keys.endpoint), store.del(...expiring)])
+  await Promise.all([recheckWaiting(sending), store.del(keys.endpoint), store.del(...expiring)])
   await store.hset(keys.progress, Object.fromEntries(SWEEPS.map((kind) => [kind, now])))
   log.warn({ code: 'clock.set-back' }, 'the clock of Redis was set back: all that was planned is due now')
   await Promise.all(SWEEPS.map((kind) => queues.wake(kind, now)))

@@ -3,7 +3,7 @@ import type { Config } from '../config/schema/schema.ts'
 import { NO_CLOCK, startClock, type TickingClock } from '../jobs/clock.ts'
 import { NO_WORKERS, startWorkers, type Workers } from '../jobs/workers.ts'
 import { DueSets, OVERDUE_AFTER_MS } from './accounts/due-sets.ts'
-import { recheckWaiting } from './alerts/sending/read-news.ts'
+import { recheckWaiting } from './alerts/sending/read-due.ts'
 import { accountJobs, createAccessTokens } from './app/account-jobs.ts'
 import { openConfigAudit } from './app/config-audit.ts'
 import { processFactsOf } from './app/health.ts'
@@ -103,7 +103,7 @@ export async function startApp(
   const reports = await startReports(daemon, facts)
   await inForce.value.deliveries.enable([...inForce.value.receivers.values()], clock.now())
   // The config may have other quiet hours, tags or routes than the one by which they are held back.
-  await recheckWaiting(inForce.value, clock.now())
+  await recheckWaiting(inForce.value)
   const workers = startWork(daemon, accessTokens)
   const endFileWatch = watchFileRoom(log)
   lifecycle.onClose('the watch on open files', async () => endFileWatch())

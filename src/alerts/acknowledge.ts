@@ -50,8 +50,8 @@ export async function storeAcknowledgement(
     const after = acknowledgeState(open.state, { ...by, at: now, until: now + acknowledgeForMs }, reading)
     const writes: AlertWrites = { changes: [[open.field, open.stored, encodeState(after)]], entries: [] }
     // In the same step, so that receivers with `events` are notified whatever dies next.
-    const details = stepJson({ field: open.field, alert: open.id, at: now })
-    const outcome = await store.changeAlerts(keys.own(open.hubId), open.hubId, stepJson(writes), details)
+    const details = stepJson({ hubId: open.hubId, field: open.field, at: now })
+    const outcome = await store.changeAlerts(keys.own(open.hubId), open.hubId, stepJson(writes), open.id, details)
     // Another daemon changed the alert just before.
     if (outcome === 'stale' || after.acknowledged === undefined) return 'stale'
     return { is: 'acknowledged', acknowledged: after.acknowledged }

@@ -12,78 +12,35 @@ export const POLL_FIELD = 'poll'
 /** Prefix of the fields of receivers' alerts, among the alerts of the whole installation. */
 export const DELIVERY_FIELD = 'delivery/'
 
-/**
- * States of alerts as they are in Redis: a field per series (or `token`, `poll`), a JSON list because an account may have many
- * of them.
- */
-export function encodeState(state: SeriesState): string {
-  const { level, rule, since, transitions, sentAt, lastSent, pending, foreseen, cause, acknowledged, wasAtBoth } = state
-  const list = [level, rule, since, transitions, sentAt, lastSent, pending]
-  // One of the two at most: the first is about numbers, the second about an account that can't be read.
-  const more = foreseen ?? cause
-  const others = [more, acknowledged && acknowledgedList(acknowledged), wasAtBoth]
-  const last = others.findLastIndex((other) => other !== undefined)
-  return JSON.stringify([...list, ...others.slice(0, last + 1)])
-}
-
-/**
- * Undefined for none, and for what can't be read, which counts as none. Whoever was sent it gets its end once what receivers know is checked
- * against what is open.
- */
-export function decodeState(stored: string | null | undefined): SeriesState | undefined {
-  const list = storedState(stored ?? '')
-  if (list === undefined) return undefined
-  const [level, rule, since, transitions, sentAt, lastSent, pending, more, acknowledged, wasAtBoth] = list
-  const state: SeriesState = { level, rule, since, transitions, sentAt, lastSent, pending }
-  if (more === true) state.foreseen = more
-  else if (more != null) state.cause = more
-  if (acknowledged != null) state.acknowledged = acknowledgedOf(acknowledged)
-  if (wasAtBoth === true) state.wasAtBoth = wasAtBoth
-  return state
-}
-
-/** A list as `encodeState` makes it: without the last ones where there are none. */
-type StoredState = [
-  level: SeriesState['level'],
-  rule: string,
-  since: number,
-  transitions: number,
-  sentAt: number,
-  lastSent: SeriesState['lastSent'],
-  pending: SeriesState['pending'],
-  more?: true | SeriesState['cause'] | null,
-  acknowledged?: AcknowledgedList | null,
-  wasAtBoth?: unknown,
-]
-
 const LEVELS: readonly unknown[] = ['ok', 'warning', 'critical'] satisfies SeriesState['level'][]
 
-function storedState(stored: string): StoredState | undefined {
+/** States of alerts as they are in Redis: a field per series (or `token`, `poll`), its level first. */
+export function encodeState({
+  level,
+  rule,
+  since,
+  transitions,
+  sentAt,
+  lastSent,
+  pending,
+  ...more
+}: SeriesState): string {
+  const { foreseen, cause, acknowledged, wasAtBoth } = more
+  const last = { foreseen, cause, acknowledged, wasAtBoth }
+  return JSON.stringify({ level, rule, since, transitions, sentAt, lastSent, pending, ...last })
+}
+
+/**
+ * Undefined for none, and for what can't be read, which counts as none. Whoever was sent it gets its end once what receivers
+ * know is checked against what is open.
+ */
+export function decodeState(stored: string | null | undefined): SeriesState | undefined {
   try {
-    const list: unknown = JSON.parse(stored)
-    return Array.isArray(list) && LEVELS.includes(list[0]) && isMoment(list[2]) ? (list as StoredState) : undefined
+    const state = JSON.parse(stored ?? '') as SeriesState
+    return LEVELS.includes(state.level) && isMoment(state.since) ? state : undefined
   } catch {
     return undefined
   }
-}
-
-type AcknowledgedList = [
-  at: number,
-  until: number,
-  by: string,
-  comment: string | null,
-  usage: number | null,
-  percent: number | null,
-  remaining: number | null,
-]
-
-function acknowledgedList({ at, until, by, comment, usage, percent, remaining }: Acknowledged): AcknowledgedList {
-  return [at, until, by, comment ?? null, usage ?? null, percent ?? null, remaining ?? null]
-}
-
-function acknowledgedOf([at, until, by, comment, usage, percent, remaining]: AcknowledgedList): Acknowledged {
-  const more = { comment: comment ?? undefined, usage: usage ?? undefined, percent: percent ?? undefined }
-  return { at, by, until, ...defined({ ...more, remaining: remaining ?? undefined }) }
 }
 
 /** The state of a new alert that is not about a number: there is no reading in it. */

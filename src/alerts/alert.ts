@@ -4,7 +4,9 @@ import { metricKind } from '../limits/reports/all-reports.ts'
 /** The subject of an alert. */
 export type AlertKind = 'limit' | 'limit-changed' | 'token' | 'poll' | 'fleet' | 'delivery' | 'test'
 
-export type AlertReason = 'entered' | 'escalated' | 'eased' | 'recovered' | 'repeat' | 'worse' | 'uninstalled' | 'test'
+/** Closed, and not by a reading: `lost`: what was stored of it. */
+type ClosedReason = 'uninstalled' | 'lost'
+export type AlertReason = 'entered' | 'escalated' | 'eased' | 'recovered' | 'repeat' | 'worse' | ClosedReason | 'test'
 
 /**
  * Why an account is not polled: a scope that was not granted, or polls that fail. `unauthorized`: its access token is
@@ -279,4 +281,14 @@ export function inOrder({ data }: Message): Alert[] {
 
 function sinceOf({ since = 0 }: Ranked): number {
   return typeof since === 'string' ? Date.parse(since) : since
+}
+
+/** True where the alert is resolved one day: a changed limit and a test are events without an end. */
+export function hasEnd({ kind }: Pick<Alert, 'kind'>): boolean {
+  return kind !== 'limit-changed' && kind !== 'test'
+}
+
+/** Closed, though nothing got better: the numbers of its last reading say nothing. */
+export function isClosed({ reason }: Pick<Alert, 'reason'>): boolean {
+  return reason === 'uninstalled' || reason === 'lost'
 }

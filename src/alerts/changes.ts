@@ -44,7 +44,7 @@ type State = AlertLevel | 'ok'
  */
 export function netChanges(alerts: readonly Alert[], events: readonly AccountEvent[]): FleetChange[] {
   const bySubject = Map.groupBy(
-    alerts.filter(({ kind }) => kind !== 'test'),
+    alerts.filter(({ kind, reason }) => kind !== 'test' && reason !== 'lost'),
     subjectKey,
   )
   const accounts = accountChanges(events)

@@ -13,6 +13,8 @@ export interface AlertsDeps {
   receivers: readonly string[]
   silences: Pick<SilenceStore, 'active'>
   group: GroupSettings
+  /** Fingerprints of the config of this daemon, and of those of others that run. Default: all have one. */
+  configs?: () => Promise<{ own: string; others: readonly string[] }>
   log: Logger
 }
 

@@ -42,23 +42,6 @@ export function idsBetween(alert: Alert, after: number): string[] {
   return Array.from({ length: Math.max(0, last - 1 - after) }, (_, n) => `${own}-${after + 1 + n}`)
 }
 
-/** A transition as it is in the log. */
-export interface Committed {
-  /** Place in the log, which no other transition ever has. */
-  place: string
-  entry: OutboxEntry
-}
-
-type StreamEntry = [id: string, fields: string[]]
-
-/** Unreadable entries are skipped: Plimsoll did not write them. */
-export function committedIn(entries: readonly StreamEntry[]): Committed[] {
-  return entries.flatMap(([place, [, stored = '']]) => {
-    const entry = readableEntry(stored)
-    return entry === undefined ? [] : { place, entry }
-  })
-}
-
 /** Undefined for what is none. */
 export function readableEntry(stored: string): OutboxEntry | undefined {
   try {

@@ -10,6 +10,8 @@ const KEEP_MS = 5 * 86_400_000
 const LETTERS = '23456789bcdfghjkmnpqrstvwxz'
 const ID_LENGTH = 5
 
+export type EndedSilence = { is: 'ended' | 'over'; silence: Silence } | { is: 'unknown' }
+
 /** The silences in Redis, each with the accounts that its tags mean. */
 export class SilenceStore {
   readonly #store: Store
@@ -41,15 +43,17 @@ export class SilenceStore {
     return withCarriers(silences, this.#tags)
   }
 
-  /** Ends one before its time. `over`: it had ended already. */
-  async end(id: string, now: number): Promise<{ is: 'ended' | 'over'; silence: Silence } | { is: 'unknown' }> {
+  /** Ends one before its time; alerts that still fire are sent. `over`: it had ended already. */
+  async end(id: string, now: number): Promise<EndedSilence> {
     const stored = await this.#store.hget(this.#key, id)
     const before = stored === null ? undefined : decode(id, stored)
     if (before === undefined) return { is: 'unknown' }
-    if (before.endsAt <= now) return { is: 'over', silence: before }
-    const silence = { ...before, endsAt: now }
-    await this.#store.hset(this.#key, id, encode(silence))
-    return { is: 'ended', silence }
+    const isOver = before.endsAt <= now
+    const silence = isOver ? before : { ...before, endsAt: now }
+    if (!isOver) await this.#store.hset(this.#key, id, encode(silence))
+    // Again where it was over already: the process that ended it may not have come this far.
+    await this.#store.recheckWaiting(this.#key)
+    return { is: isOver ? 'over' : 'ended', silence }
   }
 
   /** In force now, the one that ends first before others. */
@@ -81,8 +85,8 @@ function newId(): string {
 }
 
 function encode({ matchers, author, comment, createdAt, startsAt, endsAt }: Omit<Silence, 'id'>): string {
-  const pairs = matchers.map(({ name, value }) => [name, value])
-  return JSON.stringify({ matchers: pairs, author, comment, createdAt, startsAt, endsAt })
+  const own = matchers.map(({ name, value }) => ({ name, value }))
+  return JSON.stringify({ matchers: own, author, comment, createdAt, startsAt, endsAt })
 }
 
 /**
@@ -90,51 +94,12 @@ function encode({ matchers, author, comment, createdAt, startsAt, endsAt }: Omit
  * that matches by nothing not for one that means all. What is spoilt must not hold back every alert.
  */
 function decode(id: string, stored: string): Silence | undefined {
-  const { matchers: pairs, author, comment, createdAt, startsAt, endsAt } = parsed(stored)
-  if (!Array.isArray(pairs) || pairs.length === 0 || !Number.isFinite(endsAt)) return undefined
-  const matchers: Matcher[] = []
-  for (const pair of pairs) {
-    const [name, value] = Array.isArray(pair) ? pair : []
-    const known = MATCHER_NAMES.find((one) => one === name)
-    if (known === undefined || typeof value !== 'string') return undefined
-    matchers.push({ name: known, value })
-  }
-  const start = Number.isFinite(startsAt) ? { startsAt: Number(startsAt) } : {}
-  return {
-    id,
-    matchers,
-    author: String(author),
-    comment: String(comment),
-    createdAt: Number(createdAt),
-    ...start,
-    endsAt,
-  }
-}
-
-function parsed(stored: string) {
   try {
-    return JSON.parse(stored) ?? {}
+    const silence = JSON.parse(stored) as Silence
+    const isKnown = ({ name, value }: Matcher) => MATCHER_NAMES.includes(name) && typeof value === 'string'
+    const isMeant = silence.matchers.length > 0 && silence.matchers.every(isKnown) && Number.isFinite(silence.endsAt)
+    return isMeant ? { ...silence, id } : undefined
   } catch {
-    return {}
+    return undefined
   }
-}
-
-/** Releases the alerts that a silence held back. */
-export interface HeldAlerts {
-  /** Judges again, now, what a silence held back: alerts that still fire are sent. */
-  recheckWaiting(now: number): Promise<void>
-}
-
-export type EndedSilence = { is: 'ended' | 'over'; silence: Silence } | { is: 'unknown' }
-
-/** Ends a silence before its time, and lets what it held back be sent. */
-export async function endStoredSilence(
-  { silences, held }: { silences: SilenceStore; held: HeldAlerts },
-  id: string,
-  now: number,
-): Promise<EndedSilence> {
-  const ended = await silences.end(id, now)
-  // Again where it was over already: the process that ended it may not have come this far.
-  if (ended.is !== 'unknown') await held.recheckWaiting(now)
-  return ended
 }

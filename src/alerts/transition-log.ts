@@ -2,7 +2,7 @@ import type { Store } from '../redis/connect.ts'
 import type { Keys } from '../redis/keys.ts'
 import { type ReadSince, readSince } from '../redis/read-since.ts'
 import type { Alert } from './alert.ts'
-import { committedIn } from './outbox.ts'
+import { readableEntry } from './outbox.ts'
 
 /** The log is not cut before it has so many transitions. */
 export const MOST_LOGGED = 50_000
@@ -25,11 +25,9 @@ export function readLoggedSince(
 }
 
 /** Undefined for what can't be read. */
-export function readLogged(entry: [id: string, fields: string[]]): LoggedAlert | undefined {
-  const [committed] = committedIn([entry])
-  if (committed === undefined) return undefined
-  const { alert } = committed.entry
-  return { at: Date.parse(alert.measuredAt), transition: committed.place, alert }
+export function readLogged([transition, [, stored = '']]: [id: string, fields: string[]]): LoggedAlert | undefined {
+  const alert = readableEntry(stored)?.alert
+  return alert && { at: Date.parse(alert.measuredAt), transition, alert }
 }
 
 /** The place of a transition in the log: `1732183200000-0`. */
@@ -37,12 +35,7 @@ export type TransitionRef = string
 
 /** The order in which they were committed. */
 export function byCommit(one: TransitionRef, other: TransitionRef): number {
-  const [[at = 0, n = 0], [otherAt = 0, otherN = 0]] = [partsOf(one), partsOf(other)]
-  return at - otherAt || n - otherN
-}
-
-function partsOf(ref: TransitionRef): number[] {
-  return ref.split('-').map(Number)
+  return one.localeCompare(other, 'en', { numeric: true })
 }
 
 /** Transitions as deliveries carry them: ids, and for those that the message shows also their place. */

@@ -1,8 +1,6 @@
 import { unknownName } from '../../config/schema/problems.ts'
 import { type AlertAtLevel, storeAcknowledgement, withdrawAcknowledgement } from '../alerts/acknowledge.ts'
-import { recheckWaiting } from '../alerts/sending/read-news.ts'
 import { matchersText } from '../alerts/silence.ts'
-import { endStoredSilence } from '../alerts/silence-store.ts'
 import type { Who } from '../audit/audited.ts'
 import type { Actions } from '../operations/actions.ts'
 import { NO_ACCOUNT } from '../redis/steps.ts'
@@ -14,13 +12,6 @@ import type { Services } from './services.ts'
 /** Actions on alerts. The caller may act in the name of another person. */
 export function actionsOnAlerts(services: Services) {
   const { silences, deliveries, clock, config, audit } = services
-  /** The sweep of alerts handles them, and need not wait for the clock. */
-  const held = {
-    recheckWaiting: async (now: number) => {
-      await recheckWaiting(services, now)
-      await wakeNow(services, 'alerts')
-    },
-  }
   return {
     async silence(given, who) {
       const silence = await silences.add(given)
@@ -32,7 +23,8 @@ export function actionsOnAlerts(services: Services) {
     },
     /** Alerts that still fire are sent. */
     async unsilence(id, who) {
-      const ended = await endStoredSilence({ silences, held }, id, clock.now())
+      const ended = await silences.end(id, clock.now())
+      await wakeNow(services, 'alerts')
       if (ended.is === 'ended') await audit.note({ action: 'silence.ended', who, subject: id }, { silence: id })
       return ended
     },

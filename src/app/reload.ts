@@ -1,6 +1,6 @@
 import { changedPaths, takeOver } from '../../config/schema/reload.ts'
 import type { Config } from '../../config/schema/schema.ts'
-import { recheckWaiting } from '../alerts/sending/read-news.ts'
+import { recheckWaiting } from '../alerts/sending/read-due.ts'
 import { planSooner } from '../limits/polling/plan-poll.ts'
 import { pollSettingsOf } from '../limits/polling/poll-settings.ts'
 import { InFlight, type InForce } from '../runtime/concurrency.ts'
@@ -77,7 +77,7 @@ async function checkAfterReload(
       'could not report to other daemons which config and which key are in force here: tried again soon',
     )
   })
-  await Promise.all([recheckWaiting(services, now), deliveries.enable(others, now)]).catch((error: unknown) => {
+  await Promise.all([recheckWaiting(services), deliveries.enable(others, now)]).catch((error: unknown) => {
     log.warn(
       { code: 'redis.error', err: error },
       'alerts that were held back wait for their own time: Redis did not answer',

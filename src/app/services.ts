@@ -1,3 +1,4 @@
+import { configFingerprint } from '../../config/schema/reload.ts'
 import type { Config } from '../../config/schema/schema.ts'
 import { putAside } from '../../jobs/put-aside.ts'
 import { addresseeFor } from '../accounts/contact.ts'
@@ -11,6 +12,7 @@ import { outsideReport } from '../checks/outside.ts'
 import { Deliveries } from '../delivery/deliveries.ts'
 import { EventStore } from '../delivery/event-store.ts'
 import { ReceiverStore } from '../delivery/receiver-health.ts'
+import { DaemonStore } from '../heartbeat/daemons.ts'
 import { FailedCalls } from '../heartbeat/failed-calls.ts'
 import { HeartbeatStore } from '../heartbeat/heartbeat.ts'
 import { createPinger } from '../heartbeat/ping.ts'
@@ -57,6 +59,9 @@ export function buildServices(resources: Resources, config: Config) {
   const reconnect = reconnectReceiver(config)
   const announce = announcers(config)
   const polls = new PollStore(store, keys)
+  const daemons = new DaemonStore(store, keys)
+  const configs = () => daemons.configs(configFingerprint(config, vault.derive('config')), clock.now())
+  const ofAlerts = receiversThatTake(config, 'alerts')
   const polling: PollSettings = { ...config.limits, accounts: withTags(config.limits.accounts, config.tags) }
   return {
     ...resources,
@@ -76,7 +81,7 @@ export function buildServices(resources: Resources, config: Config) {
     uninstallKeepMs: config.uninstall.keep,
     uninstallAfterRefusedMs: config.uninstall.afterRefused,
     alerts: { ...alertSettings(config), pageOf: pageOf(config), page: `${config.http.publicUrl}/` },
-    sending: { store, keys, ...routingSettings(config), receivers: receiversThatTake(config, 'alerts'), silences, log },
+    sending: { store, keys, ...routingSettings(config), receivers: ofAlerts, silences, configs, log },
     events: new EventStore(store, keys),
     eventReceivers: {
       accounts: receiversThatTake(config, 'accounts'),

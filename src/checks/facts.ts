@@ -1,9 +1,9 @@
+import { readFirstDue } from '../alerts/sending/read-due.ts'
 import { DaemonStore } from '../heartbeat/daemons.ts'
 import { HeartbeatStore } from '../heartbeat/heartbeat.ts'
 import type { DialectName } from '../provider/dialects.ts'
 import type { Store } from '../redis/connect.ts'
 import type { Keys } from '../redis/keys.ts'
-import { readNewsDue } from '../redis/news-due.ts'
 import { readCoverage, readFailedCalls, readHeartbeat, readTokenEndpoint } from '../views/fleet-health.ts'
 import type { ViewDeps } from '../views/view-deps.ts'
 
@@ -84,7 +84,7 @@ const READ_OF_EACH_END = 200
 async function readOutbox(store: Store, keys: Keys, known: ReadonlySet<string>) {
   const { deliveriesDue, delivery } = keys.delivery
   const [news, first, last] = await Promise.all([
-    readNewsDue({ store, keys }),
+    readFirstDue({ store, keys }, [...known]),
     store.zrange(deliveriesDue, 0, String(READ_OF_EACH_END - 1), 'WITHSCORES'),
     store.zrange(deliveriesDue, -READ_OF_EACH_END, '-1'),
   ])
@@ -99,8 +99,8 @@ async function readOutbox(store: Store, keys: Keys, known: ReadonlySet<string>) 
   const waiting = deliveries.filter(({ receiver, createdAt }) => known.has(receiver) && Number.isFinite(createdAt))
   return {
     /** Commit of the oldest entry. */
-    oldestEntryAt: news.newSince,
-    groupDueAt: news.dueAt,
+    oldestEntryAt: news.unsentSince,
+    groupDueAt: news.checkAt,
     attemptDueAt: first[1] === undefined ? null : Number(first[1]),
     /** The oldest message that still waits for a receiver to take it. */
     oldestDelivery: waiting.sort((a, b) => a.createdAt - b.createdAt)[0] ?? null,

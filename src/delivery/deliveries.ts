@@ -148,7 +148,7 @@ export class Deliveries {
   /** Claimed but not tried: due again at `at`. */
   async handBack({ id }: Delivery, at: number): Promise<void> {
     const { delivery, deliveriesDue } = this.#keys.delivery
-    await this.#store.handBackDelivery(delivery(id), deliveriesDue, id, at)
+    await Promise.all([this.#store.hdel(delivery(id), 'heldUntil'), this.#store.zadd(deliveriesDue, 'XX', at, id)])
   }
 
   /** True where the receiver asked at a moment (ms), or later, to be left alone. */
@@ -321,12 +321,17 @@ function afterOvertaking(message: Message, { transitions = '', shows }: Fields):
   const left = alerts.flatMap((alert) => {
     const ids = idsOf.get(alertOf(alert))
     if (ids === undefined) return []
-    const others = shows === undefined ? ids.filter((id) => id !== alert.id) : []
+    const others = shows === undefined ? ids.filter((id) => id !== alert.id).sort(byNumber) : []
     return others.length === 0 ? alert : { ...alert, supersedes: others }
   })
   // The totals of a digest stay unchanged.
   const counted = shows === undefined ? idsOf.size : alerts.length + truncated
   return { ...message, data: { ...message.data, alerts: left, truncated: Math.max(0, counted - left.length) } }
+}
+
+/** Ids of one alert, the oldest first. */
+function byNumber(one: string, other: string): number {
+  return one.localeCompare(other, 'en', { numeric: true })
 }
 
 function attemptOf({ at = '0', attempt = '0', ms, answer, nextAt, ...texts }: Fields): LoggedAttempt {

@@ -12,11 +12,12 @@ export interface StoredEvent {
 }
 
 /** An acknowledgement, likewise. */
-export interface WaitingAcknowledgement extends Omit<StoredEvent, 'event'> {
-  field: string
+export interface StoredAcknowledgement {
   alert: string
+  hubId: number
+  field: string
   /** Moment of the acknowledgement, ms. */
-  acknowledgedAt: number
+  at: number
 }
 
 export type AccountEventType = 'connected' | 'reauthorize' | 'recovered' | 'uninstalled'
@@ -27,9 +28,6 @@ const EVENTS: readonly string[] = ['connected', 'reauthorize', 'recovered', 'uni
 export const BATCH = 500
 /** Time for which events are kept that no receiver here wants: another daemon may have another config for a while. */
 const UNWANTED_KEPT_MS = 3_600_000
-
-/** Longer than a delivery is tried, and may wait to be replayed for. */
-const BEFORE_KEPT_MS = 4 * 24 * 3_600_000
 
 /** A message about an account on its way to one receiver. Any daemon makes the same id, however often. */
 export interface PlannedEvent {
@@ -50,101 +48,82 @@ export class EventStore {
 
   /** The oldest waiting events. What is unreadable is forgotten. */
   async readAccountEvents(): Promise<StoredEvent[]> {
-    return this.#readable('accountEvents', await this.#read('accountEvents', '-'), eventOf)
-  }
-
-  /** All waiting acknowledgements: one may wait for a day. What is unreadable is forgotten. */
-  async readAcknowledgements(): Promise<WaitingAcknowledgement[]> {
-    const found: Entry[] = []
-    for (let page: Entry[] | undefined; page === undefined || page.length === BATCH; ) {
-      const last = found.at(-1)
-      page = await this.#read('acknowledgements', last === undefined ? '-' : `(${last[0]}`)
-      found.push(...page)
-    }
-    return this.#readable('acknowledgements', found, acknowledgementOf)
+    const found = await this.#store.xrange(this.#keys.accountEvents, '-', '+', 'COUNT', BATCH)
+    const events = found.map(eventOf)
+    await this.forget(found.flatMap(([id], n) => (events[n] === undefined ? [id] : [])))
+    return events.filter((event) => event !== undefined)
   }
 
   /** No receiver here wants them. */
-  async leave(stream: EventStream, now: number): Promise<void> {
-    await this.#store.xtrim(this.#keys[stream], 'MINID', Math.max(0, Math.round(now - UNWANTED_KEPT_MS)))
-  }
-
-  #read(stream: EventStream, first: string): Promise<Entry[]> {
-    return this.#store.xrange(this.#keys[stream], first, '+', 'COUNT', BATCH)
-  }
-
-  async #readable<T>(
-    stream: EventStream,
-    found: readonly Entry[],
-    read: (entry: Entry) => T | undefined,
-  ): Promise<T[]> {
-    const events = found.map(read)
-    await this.forget(
-      stream,
-      found.flatMap(([id], n) => (events[n] === undefined ? [id] : [])),
-    )
-    return events.filter((event) => event !== undefined)
+  async leaveAccountEvents(now: number): Promise<void> {
+    await this.#store.xtrim(this.#keys.accountEvents, 'MINID', Math.max(0, Math.round(now - UNWANTED_KEPT_MS)))
   }
 
   /** Events whose id is stored already are on their way. */
   async plan(events: readonly PlannedEvent[], now: number): Promise<number> {
     if (events.length === 0) return 0
-    return this.#store.planEvents(
+    const args = events.flatMap(({ id, receiver, hubId, message }) => {
+      return [id, receiver, hubId, message.type, JSON.stringify(message)]
+    })
+    return this.#store.planEvents(this.#keys.delivery.deliveriesDue, now, ...args)
+  }
+
+  async forget(ids: readonly string[]): Promise<void> {
+    if (ids.length > 0) await this.#store.xdel(this.#keys.accountEvents, ...ids)
+  }
+
+  /** Acknowledgements whose check is due, and when the next one is. */
+  async readAcknowledgements(now: number): Promise<{ due: StoredAcknowledgement[]; next: number | undefined }> {
+    const { acknowledged, acknowledgementsDue } = this.#keys
+    const alerts = await this.#store.zrangebyscore(acknowledgementsDue, '-inf', now, 'LIMIT', 0, BATCH)
+    const [, next] = await this.#store.zrangebyscore(
+      acknowledgementsDue,
+      `(${now}`,
+      '+inf',
+      'WITHSCORES',
+      'LIMIT',
+      0,
+      1,
+    )
+    const stored = alerts.length === 0 ? [] : await this.#store.hmget(acknowledged, ...alerts)
+    const due = alerts.map((alert, n) => acknowledgementOf(alert, stored[n] ?? ''))
+    return { due, next: alerts.length === BATCH ? now : next === undefined ? undefined : Number(next) }
+  }
+
+  /**
+   * `newest`: the alert's newest transition, which a receiver must have; '' where the acknowledgement is over. `againAt`: next
+   * check for daemons with other receivers.
+   */
+  planAcknowledgement(
+    { alert, newest, message, againAt }: { alert: string; newest: string; message?: Message; againAt?: number },
+    receivers: readonly { id: string; receiver: string }[],
+    now: number,
+  ): Promise<number> {
+    const ids = receivers.flatMap(({ id, receiver }) => [id, receiver])
+    const json = message === undefined ? '' : JSON.stringify(message)
+    return this.#store.planAcknowledgement(
       this.#keys.delivery.deliveriesDue,
       now,
-      BEFORE_KEPT_MS,
-      ...events.flatMap(({ id, receiver, hubId, message }) => [
-        id,
-        receiver,
-        hubId,
-        message.type,
-        JSON.stringify(message),
-      ]),
+      alert,
+      newest,
+      json,
+      againAt ?? '',
+      ...ids,
     )
   }
-
-  /** `newest`: the alert's newest transition, which must have been sent before; '' = whatever was sent last will do. */
-  planAcknowledgement(
-    { id, receiver, message }: Omit<PlannedEvent, 'hubId'>,
-    { alert, newest }: { alert: string; newest: string },
-    now: number,
-  ) {
-    const { deliveriesDue } = this.#keys.delivery
-    return this.#store.planAcknowledgement(deliveriesDue, now, id, receiver, alert, newest, JSON.stringify(message))
-  }
-
-  async forget(stream: EventStream, ids: readonly string[]): Promise<void> {
-    if (ids.length > 0) await this.#store.xdel(this.#keys[stream], ...ids)
-  }
 }
 
-type Entry = [id: string, fields: string[]]
-type EventStream = 'accountEvents' | 'acknowledgements'
-
-function headOf(id: string, hubId: string): { id: string; hubId: number; at: number } | undefined {
+function eventOf([id, [, hubId = '', , event = '']]: [id: string, fields: string[]]): StoredEvent | undefined {
   const at = Number(id.split('-', 1)[0])
-  return /^\d{1,16}$/.test(hubId) && Number.isSafeInteger(at) ? { id, hubId: Number(hubId), at } : undefined
+  const isReadable = /^\d{1,16}$/.test(hubId) && Number.isSafeInteger(at) && EVENTS.includes(event)
+  return isReadable ? { id, hubId: Number(hubId), at, event: event as AccountEventType } : undefined
 }
 
-function eventOf([id, [, hubId = '', , event = '']]: Entry): StoredEvent | undefined {
-  const head = headOf(id, hubId)
-  return head === undefined || !EVENTS.includes(event) ? undefined : { ...head, event: event as AccountEventType }
-}
-
-function acknowledgementOf([id, [, hubId = '', , details = '']]: Entry): WaitingAcknowledgement | undefined {
-  const [head, read] = [headOf(id, hubId), detailsOf(details)]
-  return head && read && { ...head, ...read }
-}
-
-function detailsOf(json: string): Pick<WaitingAcknowledgement, 'field' | 'alert' | 'acknowledgedAt'> | undefined {
+/** One that can't be read is of no account, and so over. */
+function acknowledgementOf(alert: string, json: string): StoredAcknowledgement {
   try {
-    const read: unknown = JSON.parse(json)
-    if (typeof read !== 'object' || read === null) return undefined
-    const { field, alert, at } = read as Partial<Record<string, unknown>>
-    return typeof field === 'string' && typeof alert === 'string' && typeof at === 'number'
-      ? { field, alert, acknowledgedAt: at }
-      : undefined
-  } catch {
-    return undefined
-  }
+    const { hubId, field, at } = JSON.parse(json) as StoredAcknowledgement
+    if (Number.isSafeInteger(hubId) && typeof field === 'string') return { alert, hubId, field, at }
+  } catch {}
+  return { alert, hubId: -1, field: '', at: 0 }
 }

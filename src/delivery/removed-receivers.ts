@@ -25,12 +25,9 @@ export async function dropRemovedReceivers(deps: RemovedReceiversWork, now: numb
 
 /** Dying in between does the rest again: its name goes last. */
 async function dropReceiver({ store, keys }: RemovedReceiversWork, name: string): Promise<void> {
-  const { known, over, recent, waiting, acknowledging, deliveriesDue, dead, delivery, disabled, receiver, receivers } =
-    keys.delivery
+  const { waiting, deliveriesDue, dead, delivery, disabled, receivers, ...of } = keys.delivery
   const ofName = (field: string) => field.startsWith(`${name}|`)
   for (const some of chunksOf((await store.zrange(waiting, 0, '-1')).filter(ofName))) await store.zrem(waiting, ...some)
-  for (const some of chunksOf((await store.hkeys(acknowledging)).filter(ofName)))
-    await store.hdel(acknowledging, ...some)
   for (const zset of [deliveriesDue, dead]) {
     for (const id of await store.zrange(zset, 0, '-1')) {
       if ((await store.hget(delivery(id), 'receiver')) === name) await store.forgetDelivery(deliveriesDue, id, 'any')
@@ -38,6 +35,7 @@ async function dropReceiver({ store, keys }: RemovedReceiversWork, name: string)
   }
   await store.hdel(disabled, name)
   await store.zrem(keys.digests.sent, name)
-  await store.del(known(name), over(name), recent(name), receiver(name), keys.digests.of(name))
+  const own = [of.known, of.over, of.recent, of.held, of.grouped, of.receiver]
+  await store.del(...own.map((key) => key(name)))
   await store.zrem(receivers, name)
 }

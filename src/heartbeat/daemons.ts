@@ -60,6 +60,12 @@ export class DaemonStore {
     return alive.flatMap(({ name, keyId, needs = [] }) => (keyId === undefined ? [] : [{ daemon: name, keyId, needs }]))
   }
 
+  /** Fingerprints of the configs by which other running daemons send alerts, beside one's own. */
+  async configs(own: string, now: number): Promise<{ own: string; others: string[] }> {
+    const others = (await this.read()).filter((one) => one.sweeps && !isSilent(one, now) && one.config !== own)
+    return { own, others: [...new Set(others.map(({ config }) => config))] }
+  }
+
   /** Longest running first. Commands are those that write tokens. */
   async read(which?: 'commands too'): Promise<Daemon[]> {
     return Object.entries(await this.#store.hgetall(this.#keys.daemons))
@@ -97,10 +103,8 @@ export const ticks = (roles: ReadonlySet<Role>): boolean => roles.has('clock') |
 
 /** A sentence for each role that no daemon has; none where no daemon runs at all. */
 export function leftUndone(atWork: readonly { roles: readonly string[] }[]): string[] {
-  if (atWork.length === 0) return []
-  return ROLES.filter((role) => !atWork.some(({ roles }) => roles.includes(role))).flatMap(
-    (role) => WITHOUT[role] ?? [],
-  )
+  const lacking = atWork.length === 0 ? [] : ROLES.filter((role) => !atWork.some(({ roles }) => roles.includes(role)))
+  return lacking.flatMap((role) => WITHOUT[role] ?? [])
 }
 
 /** Without pages a fleet may well be: it has a command line. */

@@ -79,12 +79,10 @@ export class FailedCalls {
   }
 }
 
+type Level = 'warning' | 'critical' | undefined
+
 /** The level of the alert; undefined: none. `open`: the level that it has now. */
-export function judgeCalls(
-  counts: CallCounts,
-  { warning, critical }: CallLimits,
-  open: 'warning' | 'critical' | undefined,
-): 'warning' | 'critical' | undefined {
+export function judgeCalls(counts: CallCounts, { warning, critical }: CallLimits, open: Level): Level {
   const isEnough = counts.calls >= LEAST_CALLS && counts.days >= LEAST_DAYS
   const share = isEnough ? (failedShare(counts) ?? 0) : 0
   if (share >= (open === 'critical' ? critical * LEFT : critical)) return 'critical'

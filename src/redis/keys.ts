@@ -28,7 +28,8 @@ export function createKeys(prefix: string) {
     ...sharedKeys(tag),
     /** Format of the data of development versions, whose other keys are not read. */
     formerFormat: `${prefix}:format`,
-    digests: digestKeys(tag),
+    /** Digests that come every day or week. zset: receiver -> when its last digest was made, ms; until there is one, since when it wants digests */
+    digests: { sent: `${tag}:digests` },
     grants: grantKeys(tag),
     delivery: deliveryKeys(tag),
     /** BullMQ's own prefix. */
@@ -79,16 +80,6 @@ function sharedKeys(tag: string) {
   }
 }
 
-/** Digests that come every day or week. */
-function digestKeys(tag: string) {
-  return {
-    /** zset: receiver -> when its last digest was made, ms; until there is one, since when it wants digests */
-    sent: `${tag}:digests`,
-    /** string: the delivery of a receiver's last digest */
-    of: (receiver: string) => `${tag}:digest:${receiver}`,
-  }
-}
-
 /** Installs that were granted and whose account is not known yet. */
 function grantKeys(tag: string) {
   return {
@@ -114,6 +105,10 @@ function deliveryKeys(tag: string) {
      * groups' interval
      */
     recent: (receiver: string) => `${tag}:recent:${receiver}`,
+    /** zset: alert that is held back from the receiver -> its next check, ms */
+    held: (receiver: string) => `${tag}:held:${receiver}`,
+    /** zset: alert that waits in a group of the receiver -> when that is sent, ms */
+    grouped: (receiver: string) => `${tag}:grouped:${receiver}`,
     /** zset: receiver and alert that it waits for -> when that happened, ms */
     waiting: `${tag}:waiting`,
     /** zset: delivery of alerts that has not arrived and was not given up -> when the oldest of them happened, ms */
@@ -136,11 +131,9 @@ function deliveryKeys(tag: string) {
     silences: `${tag}:silences`,
     /** hash, expires: when a mail that asks to connect the account again was last made, ms, and its delivery */
     reconnectMail: (hubId: number) => `${tag}:reconnect-mail:${hubId}`,
-    /** string, expires: the delivery of the last event of an account to a receiver: the next one goes behind it */
-    lastEvent: (receiver: string, hubId: number) => `${tag}:last-event:${receiver}|${hubId}`,
-    /** hash: receiver and alert -> the delivery of its acknowledgement, which goes before newer messages of the alert */
-    acknowledging: `${tag}:acknowledging`,
-    /** hash: the message, attempts so far, the transitions that it carries, deliveries of the same alerts that go first */
+    /** list: deliveries about an alert, an account (`account=` with its id) or `digest` that have not arrived, the oldest first */
+    line: (receiver: string, subject: string) => `${tag}:line:${receiver}|${subject}`,
+    /** hash: the message, attempts so far, the transitions that it carries */
     delivery: (id: string) => `${tag}:delivery:${id}`,
   }
 }
@@ -176,21 +169,26 @@ function fleetKeys(tag: string) {
     leftPrefix: `${tag}:left:`,
     /** Prefix of the keys of accounts' hashes. */
     accountPrefix: `${tag}:account:`,
-    /** hash: alert -> its newest transition, see `lua/include/append-transitions.lua`; until it is over and all know that */
+    /** hash: alert -> its newest transition, see `lua/include/append-transitions.lua`; until three days after its end */
     news: `${tag}:news`,
-    /**
-     * zset: alert whose newest transition some receiver may not have been sent -> its next check, ms; below 0: new
-     * since then
-     */
-    newsDue: `${tag}:due:alert`,
+    /** zset: alert for whose newest transition it is not decided yet what each receiver is sent -> since when, ms */
+    unsent: `${tag}:unsent`,
+    /** hash: unsent alert -> place of its news, and the configs by which it is decided, while daemons with others run */
+    decided: `${tag}:decided`,
+    /** zset: alert that is over -> when that was settled, ms; kept for three days */
+    ended: `${tag}:ended`,
+    /** string: how often what holds alerts back has changed: a silence, the config, an alert about all accounts */
+    holdChanges: `${tag}:hold-changes`,
     /** stream, capped: the newest transitions that were committed */
     transitions: `${tag}:transitions`,
     /** stream, capped: the newest connects, reconnects and uninstalls of accounts */
     accountLog: `${tag}:account-log`,
     /** stream: what happened to accounts, until the receivers that want to know have it on its way */
     accountEvents: `${tag}:account-events`,
-    /** stream: acknowledgements of alerts, likewise: they wait for their alert to be sent */
-    acknowledgements: `${tag}:acknowledgements`,
+    /** hash: open alert -> its last acknowledgement (JSON) */
+    acknowledged: `${tag}:acknowledged`,
+    /** zset: acknowledged alert, when that is new or a receiver is sent the alert -> next check, ms */
+    acknowledgementsDue: `${tag}:due:acknowledgement`,
   }
 }
 

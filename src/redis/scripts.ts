@@ -23,8 +23,8 @@ const on = <Answer>(keys: number, touches?: 'alone'): Step<Answer> => ({
 const ofMany = <Answer>(): Step<Answer> => ({ keys: 'first argument', ofMany: false, guarded: true })
 const OF_MANY: Step<unknown[]> = { keys: 'first argument', ofMany: true, guarded: true }
 
-/** `moved`: another address is in force than the one that wants no more; `disabled`: it was switched off by this; `refused`: a recipient is refused that was not before. */
-export type Recorded = 'recorded' | 'unknown' | 'moved' | 'disabled' | 'refused'
+/** `acknowledged`: so is an alert of it, which may be sent now; `moved`: another address is in force than the one that wants no more; `disabled`: it was switched off by this; `refused`: a recipient is refused that was not before. */
+export type Recorded = 'recorded' | 'unknown' | 'acknowledged' | 'moved' | 'disabled' | 'refused'
 
 /**
  * The atomic steps. Their texts are in `lua/`, a file for each subject; a step begins with `--!step NAME`, and its head lists
@@ -72,13 +72,11 @@ const STEPS = {
   rekeyAccount: on<number>(2, 'alone'),
   pauseCalls: on<number>(1),
   planEvents: on<number>(1),
-  planAcknowledgement: on<'planned' | 'known' | 'wait' | 'older' | 'not-sent'>(1),
-  readNews: on<string[]>(2),
-  settleNews: on<number>(2),
-  recheck: on<number>(1),
+  planAcknowledgement: on<number>(1),
+  settleNews: on<string[]>(1),
+  recheckWaiting: on<number>(1),
   recordSends: on<'recorded' | 'lost'>(1),
   beginAttempt: on<string[] | 'held' | number>(1),
-  handBackDelivery: on<number>(2),
   recordAttempt: on<Recorded>(1),
   recordTest: on<'recorded' | 'enabled'>(3),
   replayDelivery: on<'replayed' | 'lost'>(1),

@@ -1,5 +1,5 @@
 import { type Alert, type AlertLevel, alertOf } from '../alerts/alert.ts'
-import { committedIn, numberOf } from '../alerts/outbox.ts'
+import { numberOf } from '../alerts/outbox.ts'
 import {
   byCommit,
   type LoggedAlert,
@@ -50,7 +50,7 @@ export async function readAlertLog(
   const wanted = found.filter(({ at, alert }) => at >= since && (level === undefined || alert.level === level))
   // New ones are read first: a transition that leaves the outbox meanwhile is in a receiver's state by the time that is
   // read.
-  const isNew = new Set(await deps.store.zrangebyscore(deps.keys.newsDue, '-inf', '(0'))
+  const isNew = new Set(await deps.store.zrange(deps.keys.unsent, 0, '-1'))
   const asked = wanted.map(({ alert }) => ({ id: alert.id, number: numberOf(alert), alert: alertOf(alert) }))
   if (wanted.length === 0) return []
   const moments = wanted.map(({ at }) => at)
@@ -66,9 +66,8 @@ export async function readAlertLog(
 
 /** The newest transitions of all accounts, newest first. */
 export async function readNewest({ store, keys }: Sources, most: number): Promise<Alert[]> {
-  const alerts = committedIn(await store.xrevrange(keys.transitions, '+', '-', 'COUNT', most)).map(
-    ({ entry }) => entry.alert,
-  )
+  const newest = await store.xrevrange(keys.transitions, '+', '-', 'COUNT', most)
+  const alerts = newest.flatMap((one) => readLogged(one)?.alert ?? [])
   return alerts.sort((a, b) => timeOf(b) - timeOf(a))
 }
 
@@ -106,8 +105,8 @@ export async function forgottenUntil(deps: Sources, { since, hubId }: AlertLogQu
 /** Undefined: nothing was pushed out. */
 async function firstKept({ store, keys }: Sources): Promise<number | undefined> {
   if ((await store.xlen(keys.transitions)) < MOST_LOGGED) return undefined
-  const [first] = committedIn(await store.xrange(keys.transitions, '-', '+', 'COUNT', PAGE))
-  return first && timeOf(first.entry.alert)
+  const oldest = await store.xrange(keys.transitions, '-', '+', 'COUNT', PAGE)
+  return oldest.flatMap((one) => readLogged(one)?.at ?? [])[0]
 }
 
 async function firstKeptOf(deps: Sources, hubId: number): Promise<number | undefined> {
@@ -149,7 +148,8 @@ export async function readTransitions(
   refs: readonly TransitionRef[],
 ): Promise<Map<TransitionRef, Alert>> {
   const found = await readPlaces(deps, [...new Set(refs)])
-  return new Map(committedIn(found).map(({ place, entry }) => [place, entry.alert]))
+  const logged = found.flatMap((one) => readLogged(one) ?? [])
+  return new Map(logged.map(({ transition, alert }) => [transition, alert]))
 }
 
 function timeOf({ measuredAt }: Alert): number {

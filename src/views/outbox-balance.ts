@@ -1,6 +1,7 @@
+import { readFirstDue } from '../alerts/sending/read-due.ts'
 import type { Store } from '../redis/connect.ts'
 import type { Keys } from '../redis/keys.ts'
-import { readNewsDue } from '../redis/news-due.ts'
+import { readPresentReceivers } from '../redis/present-receivers.ts'
 import { iso } from '../text/format-time.ts'
 import type { OutboxShape } from './shapes/delivery.ts'
 
@@ -11,8 +12,8 @@ export async function readOutboxBalance(
 ): Promise<OutboxShape> {
   const { deliveriesDue, dead, waiting, underWay } = keys.delivery
   const [due, inOutbox, waits, [, oldest], [, oldestSent], deliveries, [, attempt], givenUp] = await Promise.all([
-    readNewsDue({ store, keys }),
-    store.zcount(keys.newsDue, '-inf', '(0'),
+    readFirstDue({ store, keys }, await readPresentReceivers(store, keys)),
+    store.zcard(keys.unsent),
     store.zcard(waiting),
     store.zrange(waiting, 0, '0', 'WITHSCORES'),
     store.zrange(underWay, 0, '0', 'WITHSCORES'),
@@ -20,14 +21,14 @@ export async function readOutboxBalance(
     store.zrange(deliveriesDue, 0, '0', 'WITHSCORES'),
     store.zcard(dead),
   ])
-  const late = [due.newSince, due.dueAt, momentOf(attempt)].filter((at) => at !== null && at < now)
+  const late = [due.unsentSince, due.checkAt, momentOf(attempt)].filter((at) => at !== null && at < now)
   return {
     pending: inOutbox + waits + deliveries,
     inOutbox,
     waiting: waits,
     deliveries,
     dead: givenUp,
-    oldestPendingAt: iso(earliest([due.newSince, momentOf(oldest), momentOf(oldestSent)])),
+    oldestPendingAt: iso(earliest([due.unsentSince, momentOf(oldest), momentOf(oldestSent)])),
     lateSince: iso(earliest(late)),
   }
 }

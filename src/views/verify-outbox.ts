@@ -1,4 +1,3 @@
-import { decodeNews } from '../alerts/sending/read-news.ts'
 import { decodeSendState, type SendState } from '../alerts/sending/send-state.ts'
 import type { Store } from '../redis/connect.ts'
 import type { Keys } from '../redis/keys.ts'
@@ -62,15 +61,15 @@ async function compareOnce({ store, keys, readOpen }: Sources): Promise<Comparis
   for (const [receiver, alerts] of sendStates) {
     for (const [alert, { lastSent, waits }] of alerts) {
       if (waits !== undefined) found.waits.push({ receiver, alert, why: waitingText(waits) })
-      const wasSent = lastSent !== undefined && lastSent.isOver !== true
-      if (wasSent && !open.has(alert) && !due.has(alert)) found.unresolved.push({ receiver, alert })
+      const isSettled = lastSent !== undefined && lastSent.isOver !== true && waits === undefined
+      if (isSettled && !open.has(alert) && !due.has(alert)) found.unresolved.push({ receiver, alert })
     }
   }
   for (const [alert, names] of settledFor) {
     if (!open.has(alert) || due.has(alert)) continue
     for (const receiver of names) {
       const alerts = sendStates.get(receiver)
-      if (alerts !== undefined && alerts.get(alert)?.lastSent === undefined) found.missing.push({ receiver, alert })
+      if (alerts !== undefined && !alerts.has(alert)) found.missing.push({ receiver, alert })
     }
   }
   return found
@@ -85,8 +84,9 @@ async function readKnown(store: Store, keys: Keys, receiver: string): Promise<Ma
 /** Alerts whose news is due, and for the others the receivers that were sent them. */
 async function readAllNews(store: Store, keys: Keys) {
   const settledFor = new Map<string, readonly string[]>()
-  await scan(store, keys.news, (alert, stored) => settledFor.set(alert, decodeNews(alert, stored)?.notified ?? []))
-  const due = new Set(await store.zrange(keys.newsDue, 0, '-1'))
+  // The third word of an alert's news.
+  await scan(store, keys.news, (alert, stored) => settledFor.set(alert, stored.split(' ', 3)[2]?.split(',') ?? []))
+  const due = new Set(await store.zrange(keys.unsent, 0, '-1'))
   return { due, settledFor }
 }
 

@@ -2,7 +2,7 @@ import { expect } from 'vitest'
 import { type Alert, alertOf, type Message } from '../../src/alerts/alert.ts'
 import type { AlertsDeps } from '../../src/alerts/deps.ts'
 import { encodeEntry, type OutboxEntry } from '../../src/alerts/outbox.ts'
-import { recheckWaiting } from '../../src/alerts/sending/read-news.ts'
+import { recheckWaiting } from '../../src/alerts/sending/read-due.ts'
 import { sendAlerts } from '../../src/alerts/sending/send-alerts.ts'
 import { decodeSendState } from '../../src/alerts/sending/send-state.ts'
 import type { Silence } from '../../src/alerts/silence.ts'
@@ -81,7 +81,7 @@ export function aRelay(store: Store, keys: Keys, more: Settings = {}) {
     open: (alert: Alert) => open.add(alertOf(alert)),
     resolve: (alert: Alert) => open.delete(alertOf(alert)),
     look,
-    recheckWaiting: (now: number) => recheckWaiting(deps, now),
+    recheckWaiting: () => recheckWaiting(deps),
     silence: (endsAt: number, createdAt = NOW - 1) => {
       const silence = { id: `s${silences.length + 1}`, matchers: [], author: 'me', comment: '', createdAt, endsAt }
       silences.push(silence)

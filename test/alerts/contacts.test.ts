@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { Alert } from '../../src/alerts/alert.ts'
 import { encodeState, openedState } from '../../src/alerts/alert-state.ts'
 import { receiversOf, routeOf, routeTo } from '../../src/alerts/route.ts'
+import { recheckWaiting } from '../../src/alerts/sending/read-due.ts'
 import { NO_ACCOUNT } from '../../src/redis/steps.ts'
 import { redisOfFile } from '../support/of-file.ts'
 import { aRelay, INTERVAL, NOW, WAIT } from './a-relay.ts'
@@ -89,6 +90,7 @@ describe('a route to contacts', () => {
     const lost = { kind: 'token', rule: 'token', level: 'critical' } as const
     expect(await pass(of(1, lost), of(2), of(20, lost))).toEqual([['ops', [20]]])
     await store.del(alerts)
+    await recheckWaiting({ store, keys })
     await look(NOW + 60_000)
     await look(NOW + 120_000)
     expect(await sent()).toContainEqual([OWNER, [1]])

@@ -238,7 +238,7 @@ test('a receiver whose digest can not be made keeps no other from its own', asyn
   const { daemon, arrived, clock, keys, store, said } = await daemons({ broken: daily, ops: daily })
   await daemon()()
   clock.move(MINUTE)
-  await store.hset(keys.digests.of('broken'), 'of', 'another type')
+  await store.set(keys.delivery.line('broken', 'digest'), 'another type')
   await daemon()()
   expect(await arrived()).toHaveLength(1)
   expect(said('digest.error')).toMatchObject([{ receiver: 'broken' }])

@@ -125,14 +125,14 @@ const BOUNDS: [what: string, says: RegExp, cross: Cross, back: Cross][] = [
   [
     'an alert in the outbox',
     /waited in the outbox for 16 min/,
-    (store, keys, now) => store.zadd(keys.newsDue, 15 * MINUTE - now, 'a1b2'),
-    (store, keys) => store.del(keys.newsDue),
+    (store, keys, now) => store.zadd(keys.unsent, now - 15 * MINUTE, 'a1b2'),
+    (store, keys) => store.del(keys.unsent),
   ],
   [
     'a group that is due',
     /A group of alerts should have been sent 16 min ago/,
-    (store, keys, now) => store.zadd(keys.newsDue, now - 15 * MINUTE, 'a1b2'),
-    (store, keys) => store.del(keys.newsDue),
+    (store, keys, now) => store.zadd(keys.delivery.grouped('ops-mail'), now - 15 * MINUTE, 'a1b2'),
+    (store, keys) => store.del(keys.delivery.grouped('ops-mail')),
   ],
   [
     'an attempt that is due',
@@ -263,11 +263,11 @@ test('a verdict is logged when it changes, not each time', async () => {
   const { store, keys, clock, nextBeat, last, logs } = await aFleet()
   await nextBeat()
   await nextBeat()
-  await store.zadd(keys.newsDue, clock.now() - HOUR, 'a1b2')
+  await store.zadd(keys.unsent, clock.now() - HOUR, 'a1b2')
   for (let n = 0; n < 3; n++) await nextBeat()
   const since = new Date(clock.now() - 2 * MINUTE).toISOString()
   expect(await last()).toMatchObject({ ok: false, since, at: new Date(clock.now()).toISOString() })
-  await store.del(keys.newsDue)
+  await store.del(keys.unsent)
   await nextBeat()
   await nextBeat()
   const told = logs.lines().filter(({ code }) => String(code).startsWith('heartbeat.'))

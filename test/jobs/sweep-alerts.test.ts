@@ -34,7 +34,7 @@ test('a partition that cannot be read, and a receiver, are said to be so, and ho
   await one.commit({ alert: anAlert() })
   await one.look(NOW + WAIT).catch(() => undefined)
   await one.look(NOW + WAIT + INTERVAL).catch(() => undefined)
-  await redis.store.set(one.keys.newsDue, 'no sorted set')
+  await redis.store.set(one.keys.unsent, 'no sorted set')
   await expect(sweep(NOW + WAIT + INTERVAL)).rejects.toThrow('WRONGTYPE')
   expect(new Set(handedOn).size).toBe(2)
 })

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { mailInstallers } from '../../jobs/mail-installers.ts'
 import { sweep } from '../../jobs/sweep.ts'
 import { encodeState, openedState, TOKEN_FIELD } from '../../src/alerts/alert-state.ts'
+import { recheckWaiting } from '../../src/alerts/sending/read-due.ts'
 import { sendAlerts } from '../../src/alerts/sending/send-alerts.ts'
 import { NO_ACCOUNT } from '../../src/redis/steps.ts'
 import { associations, properties } from '../limits/reports.ts'
@@ -215,6 +216,7 @@ test('no customer is written to while a fleet alert is open, whatever it is abou
   }
   expect(await receivers()).toEqual(new Set(['ops']))
   await store.del(fleetAlerts)
+  await recheckWaiting(services)
   clock.move(2 * MINUTE)
   expect(await receivers()).toEqual(new Set(['ops', 'owner']))
 })

@@ -55,10 +55,10 @@ test('the names that a step on an account makes for itself are those that everyb
 test('the names that a step on deliveries makes for itself are those that everybody else uses', async () => {
   const shared = readFileSync(new URL('../../src/redis/lua/include/delivery-step.lua', import.meta.url), 'utf8')
   const script = `${shared} return {DELIVERIES_DUE, DEAD, DELIVERED, WAITING, UNDER_WAY, ATTEMPTS, DISABLED, RECEIVERS, knownKey('a'),
-    overKey('a'), recentKey('a'), deliveryKey('a'), receiverKey('a'), digestKey('a'),
-    DIGESTS_SENT, ACKNOWLEDGING}`
+    overKey('a'), recentKey('a'), deliveryKey('a'), receiverKey('a'), lineKey('a', 'b'),
+    DIGESTS_SENT, NEWS, UNSENT, DECIDED, ENDED, HOLD_CHANGES, ACKNOWLEDGED, ACKNOWLEDGEMENTS_DUE}`
   for (const prefix of ['plimsoll', 'a:due']) {
-    const { delivery: own, digests } = createKeys(prefix)
+    const { delivery: own, digests, ...keys } = createKeys(prefix)
     expect(await redis.connect().eval(script, 1, own.deliveriesDue)).toEqual([
       own.deliveriesDue,
       own.dead,
@@ -73,9 +73,15 @@ test('the names that a step on deliveries makes for itself are those that everyb
       own.recent('a'),
       own.delivery('a'),
       own.receiver('a'),
-      digests.of('a'),
+      own.line('a', 'b'),
       digests.sent,
-      own.acknowledging,
+      keys.news,
+      keys.unsent,
+      keys.decided,
+      keys.ended,
+      keys.holdChanges,
+      keys.acknowledged,
+      keys.acknowledgementsDue,
     ])
   }
 })
@@ -87,14 +93,14 @@ test('transitions go where everybody looks for them: to the log, and to the news
     const writes = { changes: [], entries: [`${id} {"alert":{"id":"${id}"}}`] }
     await store.changeAlerts(keys.own(1), 1, stepJson(writes))
   }
-  const { transitions, news, newsDue } = keys
+  const { transitions, news, unsent } = keys
   await append('a-1')
   await append('b-4')
-  const since = Number(await store.zscore(newsDue, 'a'))
-  expect(since).toBeLessThan(-1_700_000_000_000)
+  const since = Number(await store.zscore(unsent, 'a'))
+  expect(since).toBeGreaterThan(1_700_000_000_000)
   await append('a-2')
   // Nobody has looked since then.
-  expect(Number(await store.zscore(newsDue, 'a'))).toBe(since)
+  expect(Number(await store.zscore(unsent, 'a'))).toBe(since)
   const places = (await store.xrange(transitions, '-', '+')).map(([place]) => place)
   expect(await store.hgetall(news)).toEqual({
     a: `${places[2]} 0 - 0 {"alert":{"id":"a-2"}}`,

@@ -6,8 +6,8 @@ import { storeAcknowledgement } from '../../src/alerts/acknowledge.ts'
 import type { GroupBy } from '../../src/alerts/deps.ts'
 import { pollAnnouncer } from '../../src/alerts/kinds/poll-alert.ts'
 import { openStatesOf } from '../../src/alerts/open-alerts.ts'
-import { recheckWaiting } from '../../src/alerts/sending/read-news.ts'
-import { endStoredSilence, SilenceStore } from '../../src/alerts/silence-store.ts'
+import { recheckWaiting } from '../../src/alerts/sending/read-due.ts'
+import { SilenceStore } from '../../src/alerts/silence-store.ts'
 import { Deliveries } from '../../src/delivery/deliveries.ts'
 import { CoverageStore } from '../../src/limits/coverage.ts'
 import { PollStore } from '../../src/limits/poll-store.ts'
@@ -140,8 +140,7 @@ export function alertParts(
     },
     endSilence: async () => {
       const [first] = await silences.active(clock.now())
-      const held = { recheckWaiting: (now: number) => recheckWaiting({ store, keys }, now) }
-      return first && endStoredSilence({ silences, held }, first.id, clock.now())
+      return first && silences.end(first.id, clock.now())
     },
     acknowledge: async (hubId) => {
       const [open] = await openStatesOf(store, keys, hubId)
@@ -152,7 +151,7 @@ export function alertParts(
     reloadAlerts: async () => {
       const { receivers } = inForce.value.sending
       void inForce.replace(services()).then(() => Promise.all([...receivers.values()].map((one) => one.close())))
-      await Promise.all([recheckWaiting({ store, keys }, clock.now()), enableAll()])
+      await Promise.all([recheckWaiting({ store, keys }), enableAll()])
     },
     replay: async () => {
       await enableAll()

@@ -16,7 +16,7 @@ export const NAMES = {
   due: (kind: 'refresh' | 'poll' | 'uninstall') => `{s}:due:${kind}`,
   transitions: '{s}:transitions',
   accountLog: '{s}:account-log',
-  newsDue: '{s}:due:alert',
+  unsent: '{s}:unsent',
   grantsDue: '{s}:due:grant',
   canaries: '{s}:canaries',
   known: (receiver: string) => `{s}:known:${receiver}`,
@@ -106,7 +106,7 @@ export class Stored {
 
   /** What is on its way, or not settled. */
   async unsettled(): Promise<string[]> {
-    const names = [NAMES.waiting, NAMES.underWay, NAMES.newsDue]
+    const names = [NAMES.waiting, NAMES.underWay, NAMES.unsent]
     const counts = await Promise.all(names.map((name) => this.redis.zcard(name)))
     return names.filter((_, n) => counts[n] !== 0)
   }

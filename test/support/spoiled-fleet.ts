@@ -1,5 +1,4 @@
 import { tendHistory } from '../../jobs/tend-history.ts'
-import { recheckWaiting } from '../../src/alerts/sending/read-news.ts'
 import { sendAlerts } from '../../src/alerts/sending/send-alerts.ts'
 import type { Silence } from '../../src/alerts/silence.ts'
 import { storeForecasts } from '../../src/limits/forecast/stored-forecasts.ts'
@@ -70,8 +69,9 @@ export async function spoiledFleet(redis: TestRedis, keys: Keys) {
   }
   const group = { by: ['account' as const], waitMs: 0, intervalMs: 0, max: 200 }
   for (const [receiver, silences] of [['ops', []] as const, ['night', [held]] as const]) {
-    const told = { ...services.sending, group, routes: [{ to: [receiver] }], receivers: [receiver] }
-    await recheckWaiting(told, clock.now())
+    const other = receiver === 'ops' ? 'night' : 'ops'
+    const configs = async () => ({ own: receiver, others: [other] })
+    const told = { ...services.sending, group, routes: [{ to: [receiver] }], receivers: [receiver], configs }
     await sendAlerts({ ...told, silences: { active: async () => [...silences] } }, clock.now())
   }
   return { store, clock, logged, round, registry, due, close }

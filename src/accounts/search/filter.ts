@@ -80,7 +80,7 @@ async function readOpen({ store, keys }: AccountLists, alert: string, ids: reado
   for (const hubId of alerting) reading.hvals(keys.account(hubId).alerts)
   const found = (await reading.exec()) ?? []
   const isOpen = (state: string) => {
-    const [, level] = /^\["(warning|critical)"/.exec(state) ?? []
+    const [, level] = /^\{"level":"(warning|critical)"/.exec(state) ?? []
     return level !== undefined && (alert === 'open' || alert === level)
   }
   // A key of another type has no alert: the account's own work finds it.

@@ -1,5 +1,5 @@
 import { chunksOf } from '../../runtime/chunks-of.ts'
-import { type Alert, type AlertLevel, byConsequence, type Message } from '../alert.ts'
+import { type Alert, type AlertLevel, byConsequence, hasEnd, type Message } from '../alert.ts'
 import { idsBetween, numberOf } from '../outbox.ts'
 import { joinCarried } from '../transition-log.ts'
 import { hurries, type Item, MASS, RECENT } from './decide-sending.ts'
@@ -69,18 +69,14 @@ function alertToSend(item: Item): Alert {
 
 /** Earlier transitions that the receiver was not sent, and need not be. */
 function supersededBy({ news, sendState }: Item): string[] {
-  return idsBetween(news.entry.alert, sendState.lastSent?.number ?? news.settled)
+  const { lastSent, waits } = sendState
+  return idsBetween(news.entry.alert, lastSent?.number ?? waits?.after ?? news.decided)
 }
 
 function carriedOf(item: Item): { id: string; ref?: string }[] {
   const { place, entry } = item.news
   const earlier = supersededBy(item).map((id) => ({ id }))
   return [...earlier, { id: entry.alert.id, ref: place }]
-}
-
-/** True where the alert is resolved one day: a changed limit and a test are events without an end. */
-export function hasEnd({ kind }: Pick<Alert, 'kind'>): boolean {
-  return kind !== 'limit-changed' && kind !== 'test'
 }
 
 /** Names under which a sent group is remembered for a while. */

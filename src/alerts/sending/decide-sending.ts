@@ -11,11 +11,9 @@ export interface AlertNews {
   alert: string
   /** In the log. */
   place: string
-  /** The number of the transition up to which every receiver knew all. */
-  settled: number
+  /** The number of the transition up to which it was decided what each receiver is sent. */
+  decided: number
   beganWithFirstReading: boolean
-  /** Receivers that were sent the alert, and not its end. */
-  notified: readonly string[]
   entry: OutboxEntry
 }
 
@@ -106,6 +104,8 @@ function judge(item: Item, look: SendingInput): SendVerdict | undefined {
     lastSent: { place, number, at: look.now, isOver: true, why },
   })
   if (alert.status === 'resolved') {
+    // To a customer it would say that the trouble is over.
+    if (wasSent && alert.reason === 'lost' && look.group.contacts?.includes(look.receiver) === true) return over(LOST)
     if (wasSent) return undefined
     if (lastSent !== undefined || (item.isFor === false && waits === undefined)) return { is: 'knows' }
     // A silence or quiet hours that began while it waited in its group come too late.
@@ -119,6 +119,7 @@ function judge(item: Item, look: SendingInput): SendVerdict | undefined {
   return held === undefined ? undefined : { is: 'held', held }
 }
 
+const LOST = 'the state of the alert was lost'
 const NEVER_BEGAN = 'this receiver was never sent its beginning'
 const SENT_RECENTLY = 'sent a short while ago'
 
@@ -132,12 +133,12 @@ function repeated({ news, sendState: { lastSent } }: Item, { now, group }: Sendi
   return { is: 'skips', why: SENT_RECENTLY, lastSent: { ...lastSent, place: news.place, number, why: SENT_RECENTLY } }
 }
 
-/** All that went before was settled without this receiver, or was for the operators' digest. */
+/** All that went before was decided without this receiver, or was for the operators' digest. */
 function missedBeginning(
-  { settled, beganWithFirstReading, entry }: AlertNews,
+  { decided, beganWithFirstReading, entry }: AlertNews,
   { receiver, group }: SendingInput,
 ): boolean {
-  return settled >= numberOf(entry.alert) - 1 || (beganWithFirstReading && group.contacts?.includes(receiver) === true)
+  return decided >= numberOf(entry.alert) - 1 || (beganWithFirstReading && group.contacts?.includes(receiver) === true)
 }
 
 /** An alert that goes out with its group. */

@@ -5,42 +5,35 @@ import type { AlertLevel } from '../alert.ts'
 import type { AlertsDeps } from '../deps.ts'
 import { numberOf } from '../outbox.ts'
 import { isForOperatorsOnly, receiversOf } from '../route.ts'
-import type { SendingInput } from './decide-sending.ts'
+import type { AlertNews, SendingInput } from './decide-sending.ts'
 import { readCircumstances } from './hold.ts'
-import type { DueNews } from './read-news.ts'
+import type { Due } from './read-due.ts'
 
 /** All that one run decides by. */
 export interface Scene extends Pick<SendingInput, 'circumstances' | 'connectedAt'> {
-  news: readonly DueNews[]
   /** Receivers of each alert by the routes. */
-  routed: readonly ReadonlyMap<string, true | 'beginning'>[]
-  /** In the config, or in its routes. */
-  receivers: readonly string[]
-  /** Receivers that only another daemon has in its config. */
-  others: readonly string[]
+  routed: ReadonlyMap<string, ReadonlyMap<string, true | 'beginning'>>
 }
 
-export async function readScene(deps: AlertsDeps, news: readonly DueNews[], now: number): Promise<Scene> {
-  const [circumstances, contacts, seen, connectedAt] = await Promise.all([
+export async function readScene(deps: AlertsDeps, due: Due, now: number): Promise<Scene> {
+  const news = [...due.news.values()]
+  const [circumstances, contacts, connectedAt] = await Promise.all([
     readCircumstances(deps, now),
     readContactsOf(deps, news),
-    deps.store.zrange(deps.keys.delivery.receivers, 0, '-1'),
     readConnectedAt(deps, news, now),
   ])
-  const receivers = [...new Set([...deps.receivers, ...deps.routes.flatMap(({ to }) => to)])]
-  const others = seen.filter((name) => !receivers.includes(name))
-  const routed = news.map((one) => routedTo(deps, one, contacts))
-  return { news, routed, receivers, others, circumstances, connectedAt }
+  const routed = new Map(news.map((one) => [one.alert, routedTo(deps, one, contacts)]))
+  return { routed, circumstances, connectedAt }
 }
 
 /** Contacts of the accounts in question, where any receiver sends to contacts. */
-async function readContactsOf(deps: AlertsDeps, news: readonly DueNews[]): Promise<ReadonlyMap<number, string>> {
+async function readContactsOf(deps: AlertsDeps, news: readonly AlertNews[]): Promise<ReadonlyMap<number, string>> {
   if (deps.group.contacts === undefined || deps.group.contacts.length === 0) return new Map()
   return readContacts(deps, [...new Set(news.flatMap(({ entry }) => entry.alert.account?.hubId ?? []))])
 }
 
 /** Moment of the last connect of a fleet: its digest waits until that settles. */
-async function readConnectedAt({ store, keys }: AlertsDeps, news: readonly DueNews[], now: number): Promise<number> {
+async function readConnectedAt({ store, keys }: AlertsDeps, news: readonly AlertNews[], now: number): Promise<number> {
   if (!news.some(({ entry }) => entry.firstReading === true)) return 0
   const [connectedAt, fleet] = await Promise.all([store.get(keys.delivery.lastConnectAt), readNewFleet(store, keys)])
   return fleet === undefined ? Number(connectedAt) : now
@@ -52,11 +45,11 @@ async function readConnectedAt({ store, keys }: AlertsDeps, news: readonly DueNe
  */
 function routedTo(
   deps: AlertsDeps,
-  news: DueNews,
+  news: AlertNews,
   contacts: ReadonlyMap<number, string>,
 ): ReadonlyMap<string, true | 'beginning'> {
   const { alert, notTo, firstReading, toBothLevels } = news.entry
-  const isUnseen = alert.reason === 'escalated' && news.settled < numberOf(alert) - 1
+  const isUnseen = alert.reason === 'escalated' && news.decided < numberOf(alert) - 1
   const levels = toBothLevels === true ? (['critical', 'warning'] as const) : [alert.level]
   // First readings of new accounts go into the operators' digest, not into a message to each customer.
   const hasContact =

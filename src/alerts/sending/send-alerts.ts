@@ -1,158 +1,159 @@
 import { randomBytes } from 'node:crypto'
-import { readNewsDue } from '../../redis/news-due.ts'
 import { readScores } from '../../redis/read-scores.ts'
 import { stepJson, table } from '../../redis/steps.ts'
 import { chunksOf } from '../../runtime/chunks-of.ts'
 import { Failures } from '../../runtime/concurrency.ts'
 import { defined } from '../../runtime/defined.ts'
-import type { Alert } from '../alert.ts'
+import { type Alert, hasEnd } from '../alert.ts'
 import type { AlertsDeps } from '../deps.ts'
 import { numberOf } from '../outbox.ts'
-import { type Composed, composeMessages, hasEnd, recentOf } from './compose-messages.ts'
-import { decideSending, hurries, type Item, type SendVerdict } from './decide-sending.ts'
-import type { HoldReason } from './hold.ts'
-import { type DueNews, NO_RECEIVER, readNews, type UnreadableNews } from './read-news.ts'
+import { type Composed, composeMessages, recentOf } from './compose-messages.ts'
+import { type AlertNews, decideSending, hurries, type Item, type SendVerdict } from './decide-sending.ts'
+import { type Due, readDue, readFields, readFirstDue } from './read-due.ts'
 import { readScene, type Scene } from './read-scene.ts'
 import { decodeSendState, encodeSendState, type SendState } from './send-state.ts'
 
-/**
- * A transition that every receiver has had for so long is settled. A failover loses the last writes: until then a run
- * finds the loss, and sends again.
- */
-const SETTLED_AFTER_MS = 60_000
-/**
- * Longest delay until an early end is noticed: the end of a fleet's trouble is never known before, a silence may be
- * ended while a run that has just read it holds an alert back, and quiet hours may be gone from the config.
- */
-const LATEST_MS = 30_000
+/** The end of an alert about all accounts makes what it holds back due; this is for a state that was put aside. */
+const FLEET_CHECK_MS = 600_000
 /** Shortest time between two checks of an alert that is still held. */
 const SOONEST_MS = 1_000
 /** Ends are remembered for so long after they were sent: a late run must not send the beginning. */
 const ENDS_KNOWN_MS = 3 * 86_400_000
-/** Notes of one step. */
+/** Pause before news is checked again that a daemon with another config has not seen. */
+const OTHERS_MS = 1_000
+/** Changes of one step. */
 const CHUNK = 500
 
 /**
- * Compares each alert with what each receiver was sent, and sends the difference. Dying anywhere, the next run does the
- * rest: news is due until every receiver was sent it. Returns when the next run is due, and how many transitions were
- * new.
+ * Compares each alert that is due with what each receiver was sent, and sends the difference. Dying anywhere, the next run
+ * does the rest: a transition is unsent until it is decided what each receiver is sent. Returns when the next run is due,
+ * and for how many alerts that was decided.
  */
 export async function sendAlerts(deps: AlertsDeps, now: number): Promise<{ next: number | undefined; found: number }> {
-  const { dueAt, newSince } = await readNewsDue(deps)
-  if (newSince === null && (dueAt === null || dueAt > now)) return { next: dueAt ?? undefined, found: 0 }
-  const { news, unreadable, isAll } = await readNews(deps)
+  const receivers = [...new Set([...deps.receivers, ...deps.routes.flatMap(({ to }) => to)])]
+  const { unsentSince, checkAt } = await readFirstDue(deps, receivers)
+  if (unsentSince === null && (checkAt === null || checkAt > now)) return { next: checkAt ?? undefined, found: 0 }
+  const due = await readDue(deps, receivers, now)
+  const scene = await readScene(deps, due, now)
   const failures = new Failures()
-  if (unreadable.length > 0) await dropUnreadable(deps, unreadable)
-  const scene = await readScene(deps, news, now)
-  const outcome = news.map((): Outcome => ({ notifiedAt: 0, next: undefined, to: [], notified: [] }))
-  for (const receiver of scene.receivers) {
-    const is = await failures.of(() => sendToReceiver(deps, receiver, scene, outcome, now))
-    // The receiver's state could not be read: all is due again now.
-    if (is === undefined) for (const one of outcome) one.next = now
+  const undecided = new Set<string>()
+  const decided = new Map(due.unsent.map((alert) => [alert, [] as Decided[]]))
+  for (const receiver of receivers) {
+    const is = await failures.of(() => sendToReceiver(deps, { receiver, scene, due, decided, now }))
+    for (const alert of is ?? due.unsent) undecided.add(alert)
   }
-  await leaveToOthers(deps, scene, outcome, now)
-  await settle(deps, news, outcome, now)
-  note(deps, news, outcome)
+  for (const alert of undecided) decided.delete(alert)
+  const left = await settle(deps, due, decided, now)
+  let found = 0
+  for (const [alert, receivers] of decided) {
+    const news = due.news.get(alert)
+    if (news === undefined || left.has(alert)) continue
+    found++
+    note(deps, news, receivers)
+  }
   failures.throwFirst()
-  const moments = outcome.flatMap(({ next }) => next ?? [])
-  if (!isAll) moments.push(...(await dueLater(deps, now)))
-  const found = news.filter(({ dueAt }) => dueAt < 0).length
-  return { next: moments.reduce<number | undefined>((least, at) => Math.min(least ?? at, at), undefined), found }
+  if (undecided.size > 0 || !due.isAll || [...left.values()].includes('lost')) return { next: now, found }
+  const then = await readFirstDue(deps, receivers)
+  const moments = [
+    then.unsentSince === null ? undefined : now + (left.size > 0 ? OTHERS_MS : 0),
+    then.checkAt ?? undefined,
+  ]
+  const next = moments.filter((moment) => moment !== undefined)
+  return { next: next.length === 0 ? undefined : Math.min(...next), found }
 }
 
-/** Moment of the next run for the rest. */
-async function dueLater(deps: AlertsDeps, now: number): Promise<number[]> {
-  const { newSince, dueAt } = await readNewsDue(deps)
-  if (newSince !== null) return [now]
-  return dueAt === null ? [] : [dueAt]
-}
-
-/** Outcome of an alert for all receivers. */
-interface Outcome {
-  /** Moment at which the last of them was sent it, ms. */
-  notifiedAt: number
-  /** Moment of its next check. */
-  next: number | undefined
-  /** Receivers that are sent it, or wait for it. */
-  to: string[]
-  /** Receivers that were sent the alert, and not its end. */
-  notified: string[]
-}
-
-/** Unreadable news would take the places of the news behind it. */
-async function dropUnreadable(deps: AlertsDeps, unreadable: readonly UnreadableNews[]): Promise<void> {
-  const alerts = unreadable.slice(0, 10).map(({ alert }) => alert)
-  deps.log.error({ code: 'outbox.unreadable', alerts, count: unreadable.length }, 'dropped: no alerts')
-  const { news, newsDue } = deps.keys
-  for (const { alert, place } of unreadable) await deps.store.settleNews(news, newsDue, alert, place, 'over', 0)
-}
-
-/** An alert of one receiver, with its index among all. */
+/** An alert of one receiver. */
 interface ReceiverItem extends Item {
-  n: number
   /** The stored text as it was read. */
   stored: string
+  /** Moment of the check that was planned, ms. */
+  plannedAt: number | undefined
 }
 
-async function sendToReceiver(
-  deps: AlertsDeps,
-  receiver: string,
-  scene: Scene,
-  outcome: Outcome[],
-  now: number,
-): Promise<'done'> {
-  const { store, keys } = deps
-  const [stored, recent] = await Promise.all([
-    readStored(deps, receiver, scene.news),
-    readScores(store, keys.delivery.recent(receiver)),
-  ])
-  const items = scene.news.flatMap((news, n): ReceiverItem[] => {
-    const text = stored[n] ?? ''
-    const isFor = scene.routed[n]?.get(receiver) ?? false
-    return isFor !== false || text !== '' ? [{ n, news, isFor, stored: text, sendState: decodeSendState(text) }] : []
-  })
+interface ReceiverRun {
+  receiver: string
+  scene: Scene
+  due: Due
+  /** Receivers that each unsent alert means something to. */
+  decided: Map<string, Decided[]>
+  now: number
+}
+
+/** State of an alert for a receiver from now on, as it is stored, and whether its news is new to it. */
+interface Decided {
+  receiver: string
+  known: string
+  isNew: boolean
+}
+
+/** Returns the alerts for which nothing is decided yet, because another run was faster. */
+async function sendToReceiver(deps: AlertsDeps, run: ReceiverRun): Promise<string[]> {
+  const { receiver, scene, decided, now } = run
+  const { items, gone } = await readItems(deps, run)
+  if (items.length === 0 && gone.length === 0) return []
+  const recent = await readScores(deps.store, deps.keys.delivery.recent(receiver))
   const { circumstances, connectedAt } = scene
   const verdicts = decideSending({ receiver, items, recent, circumstances, group: deps.group, connectedAt, now })
-  const notes: Change[] = []
-  const groups = new Map<string, ReceiverItem[]>()
-  for (const [n, item] of items.entries()) {
-    const verdict = verdicts[n] ?? { is: 'knows' }
-    if (verdict.is === 'sent') groups.set(verdict.group, push(groups.get(verdict.group), item))
-    else {
-      const sendState = stateAfterVerdict(item, verdict, now)
-      if (sendState !== item.sendState) notes.push({ item, sendState })
-    }
-    noteOutcome(outcome[item.n], receiver, item, verdict, now)
-  }
-  const checkAgain = (some: readonly ReceiverItem[]) => {
-    for (const { n } of some) if (outcome[n] !== undefined) outcome[n].next = now
-  }
+  const judged = items.map((item, n) => ({ item, verdict: verdicts[n] ?? { is: 'knows' as const } }))
+  const changes = [...gone, ...judged.flatMap(({ item, verdict }) => changeOf(item, verdict, now))]
+  const sent = judged.flatMap(({ item, verdict }) => (verdict.is === 'sent' ? { item, group: verdict.group } : []))
+  const undecided: string[] = []
   const failures = new Failures()
-  for (const some of chunksOf(notes, CHUNK)) {
-    const is = await failures.of(() => recordSends(deps, receiver, now, some))
-    if (is !== 'recorded') checkAgain(some.map(({ item }) => item))
+  const record = async (some: readonly Change[], step: () => Promise<'recorded' | 'lost'>) => {
+    if ((await failures.of(step)) !== 'recorded') undecided.push(...some.map(({ alert }) => alert))
   }
-  for (const [group, members] of groups) {
-    const is = await failures.of(() => sendGroup(deps, receiver, group, members, now))
-    if (is !== 'recorded') checkAgain(members)
+  for (const some of chunksOf(changes, CHUNK)) await record(some, () => recordSends(deps, run, some))
+  for (const [group, some] of Map.groupBy(sent, ({ group }) => group)) {
+    const members = some.map(({ item }) => item)
+    const made = makeDeliveries(deps, receiver, group, members, now)
+    await record(made.changes, () => recordSends(deps, run, made.changes, recentOf(group, members), made.deliveries))
+    changes.push(...made.changes)
+  }
+  const changed = new Map(changes.map(({ alert, sendState }) => [alert, encodeSendState(sendState)]))
+  for (const { item, verdict } of judged) {
+    const { alert } = item.news
+    const isNew = verdict.is !== 'knows' && verdict.is !== 'skips'
+    decided.get(alert)?.push({ receiver, known: changed.get(alert) ?? item.stored, isNew })
   }
   failures.throwFirst()
-  return 'done'
+  return undecided
 }
 
-function push<T>(list: T[] | undefined, one: T): T[] {
-  if (list === undefined) return [one]
-  list.push(one)
-  return list
+/** Alerts that are for the receiver, that it was sent, or that it waits for; `gone`: it waits for what has no news any more. */
+async function readItems(deps: AlertsDeps, { receiver, scene, due }: ReceiverRun) {
+  const checks = due.checks.get(receiver) ?? new Map<string, number>()
+  const alerts = [...new Set([...due.unsent, ...checks.keys()])]
+  const known = await readFields(deps, deps.keys.delivery.known(receiver), alerts)
+  const items: ReceiverItem[] = []
+  const gone: Change[] = []
+  for (const [n, alert] of alerts.entries()) {
+    const news = due.news.get(alert)
+    const stored = known[n] ?? ''
+    const plannedAt = checks.get(alert)
+    const sendState = decodeSendState(stored)
+    const isFor = scene.routed.get(alert)?.get(receiver) ?? false
+    if (news === undefined) gone.push({ alert, stored, sendState: { ...defined({ lastSent: sendState.lastSent }) } })
+    else if (isFor !== false || stored !== '' || plannedAt !== undefined)
+      items.push({ news, isFor, stored, sendState, plannedAt })
+  }
+  return { items, gone }
 }
 
-/** Read at a time. */
-const FIELDS = 1_000
+/** None where all is as it was. */
+function changeOf(item: ReceiverItem, verdict: SendVerdict, now: number): Change[] {
+  if (verdict.is === 'sent') return []
+  const sendState = stateAfterVerdict(item, verdict, now)
+  const { news, stored, plannedAt } = item
+  const check = checkAfter(verdict, now)
+  if (sendState === item.sendState && check?.at === plannedAt) return []
+  return [{ alert: news.alert, stored, sendState, ...(check && { check: { ...check, happenedAt: happenedAt(news) } }) }]
+}
 
-async function readStored({ store, keys }: AlertsDeps, receiver: string, news: readonly { alert: string }[]) {
-  const ids = news.map(({ alert }) => alert)
-  const found = chunksOf(ids, FIELDS).map((some) => store.hmget(keys.delivery.known(receiver), ...some))
-  return (await Promise.all(found)).flat()
+function checkAfter(verdict: SendVerdict, now: number): Omit<Check, 'happenedAt'> | undefined {
+  if (verdict.is === 'waits') return { is: 'grouped', at: verdict.until }
+  if (verdict.is !== 'held') return undefined
+  const { held } = verdict
+  return { is: 'held', at: Math.max(now + SOONEST_MS, held.is === 'fleet' ? now + FLEET_CHECK_MS : held.until) }
 }
 
 /** The same object where nothing changed, so that nothing is written. */
@@ -163,6 +164,7 @@ function stateAfterVerdict(
 ): SendState {
   const { lastSent, waits } = sendState
   const first = waits?.first ?? numberOf(news.entry.alert)
+  const after = waits?.after ?? news.decided
   switch (verdict.is) {
     case 'knows':
       return waits === undefined ? sendState : { ...(lastSent && { lastSent }) }
@@ -171,7 +173,7 @@ function stateAfterVerdict(
     case 'held': {
       const { held } = verdict
       if (waits?.is === 'held' && JSON.stringify(waits.held) === JSON.stringify(held)) return sendState
-      return { ...(lastSent && { lastSent }), waits: { is: 'held', since: waits?.since ?? now, first, held } }
+      return { ...(lastSent && { lastSent }), waits: { is: 'held', since: waits?.since ?? now, first, after, held } }
     }
     case 'waits': {
       const { group, since, until } = verdict
@@ -181,79 +183,54 @@ function stateAfterVerdict(
       if (isSame && waits.hurried === hurried) return sendState
       return {
         ...(lastSent && { lastSent }),
-        waits: { is: 'group', since, first, until, group, ...defined({ hurried, held: waits?.held }) },
+        waits: { is: 'group', since, first, after, until, group, ...defined({ hurried, held: waits?.held }) },
       }
     }
   }
 }
 
-function noteOutcome(
-  outcome: Outcome | undefined,
-  receiver: string,
-  item: Item,
-  verdict: SendVerdict,
-  now: number,
-): void {
-  if (outcome === undefined) return
-  const { lastSent } = item.sendState
-  if (verdict.is === 'knows') {
-    if (lastSent === undefined) return
-    outcome.notifiedAt = Math.max(outcome.notifiedAt, Math.min(lastSent.at, now))
-    if (lastSent.isOver !== true) outcome.notified.push(receiver)
-    return
-  }
-  if (verdict.is === 'skips') outcome.notifiedAt = now
-  else outcome.to.push(receiver)
-  const until = untilOf(verdict, now)
-  outcome.next = Math.min(outcome.next ?? until, until)
+/** When an alert that waits is checked again, and since when it does. Times are ms. */
+interface Check {
+  is: 'held' | 'grouped'
+  at: number
+  happenedAt: number
 }
 
-function untilOf(verdict: Exclude<SendVerdict, { is: 'knows' }>, now: number): number {
-  switch (verdict.is) {
-    case 'held':
-      return checkAgainAt(verdict.held, now)
-    case 'waits':
-      return verdict.until
-    default:
-      return now + SETTLED_AFTER_MS
-  }
-}
-
-/** Moment of the next check of a held alert, ms. */
-function checkAgainAt(because: HoldReason, now: number): number {
-  const until = because.is === 'fleet' ? Number.POSITIVE_INFINITY : because.until
-  return Math.max(now + SOONEST_MS, Math.min(now + LATEST_MS, until))
-}
-
+/** New state of an alert for a receiver. */
 interface Change {
-  item: ReceiverItem
+  alert: string
+  stored: string
   sendState: SendState
+  check?: Check
 }
 
 interface Delivery extends Composed {
   id: string
 }
 
-function sendGroup(deps: AlertsDeps, receiver: string, group: string, members: readonly ReceiverItem[], now: number) {
-  const { max, perAlert = [] } = deps.group
+function makeDeliveries(
+  { group: { max, perAlert = [] } }: AlertsDeps,
+  receiver: string,
+  group: string,
+  members: readonly ReceiverItem[],
+  now: number,
+): { changes: Change[]; deliveries: Delivery[] } {
   const composed = composeMessages(group, members, { max, perAlert: perAlert.includes(receiver) }, now)
   // Deliveries that are due at once are taken in the order of their ids.
   const ids = composed.map(() => `msg_${randomBytes(12).toString('hex')}`).sort()
   const deliveries = composed.map((one, n): Delivery => ({ ...one, id: ids[n] ?? '' }))
-  const bringing = new Map(deliveries.flatMap(({ id, items }) => items.map((item) => [item, id] as const)))
   const changes = members.map((item): Change => {
-    const { place, entry } = item.news
-    const isOver = entry.alert.status === 'resolved' || !hasEnd(entry.alert)
-    const sent = { place, number: numberOf(entry.alert), at: now, ...(isOver && { isOver: true as const }) }
-    return { item, sendState: { lastSent: { ...sent, group, delivery: bringing.get(item) ?? '' } } }
+    const { alert, place, entry } = item.news
+    const sent = { place, number: numberOf(entry.alert), at: now, group }
+    const lastSent = isOver(entry.alert) ? { ...sent, isOver: true as const } : sent
+    return { alert, stored: item.stored, sendState: { lastSent } }
   })
-  return recordSends(deps, receiver, now, changes, recentOf(group, members), deliveries)
+  return { changes, deliveries }
 }
 
 function recordSends(
   { store, keys, group }: AlertsDeps,
-  receiver: string,
-  now: number,
+  { receiver, due: { holdChanges }, now }: ReceiverRun,
   changes: readonly Change[],
   recent: readonly string[] = [],
   deliveries: readonly Delivery[] = [],
@@ -264,72 +241,63 @@ function recordSends(
     now,
     group.intervalMs,
     ENDS_KNOWN_MS,
+    holdChanges,
     recent.length,
     ...recent,
     // In one: a call with as many arguments as a large group has members times five can't be made.
     table(
-      changes.map(({ item, sendState }) => {
-        const waitsSince = sendState.waits === undefined ? '' : String(happenedAt(item.news.entry.alert, now))
-        return [
-          item.news.alert,
-          item.stored,
-          encodeSendState(sendState),
-          waitsSince,
-          sendState.lastSent?.isOver === true ? '1' : '',
-        ]
+      changes.map(({ alert, stored, sendState, check }) => {
+        const { lastSent } = sendState
+        const is = check?.is ?? (lastSent?.isOver === true ? 'over' : lastSent && 'sent') ?? ''
+        return [alert, stored, encodeSendState(sendState), is, check?.at ?? '', check?.happenedAt ?? '']
       }),
     ),
     ...deliveries.flatMap(({ id, message, carried, items }) => {
-      const before = new Set(items.flatMap(({ sendState }) => sendState.lastSent?.delivery ?? []))
-      const happened = items.map(({ news }) => happenedAt(news.entry.alert, now))
+      const happened = items.map(({ news }) => happenedAt(news))
       const oldest = happened.reduce((least, at) => Math.min(least, at), now)
-      return [id, message.type, stepJson(message), carried, [...before].join(' '), oldest]
+      return [id, message.type, stepJson(message), carried, oldest]
     }),
   )
 }
 
-function happenedAt({ measuredAt }: Alert, now: number): number {
-  const at = Date.parse(measuredAt)
-  return Number.isNaN(at) ? now : at
+function isOver(alert: Alert): boolean {
+  return alert.status === 'resolved' || !hasEnd(alert)
 }
 
-/** An alert is not settled while it waits for a receiver that only another daemon has in its config. */
-async function leaveToOthers(deps: AlertsDeps, scene: Scene, outcome: Outcome[], now: number): Promise<void> {
-  for (const receiver of scene.others) {
-    for (const [n, stored] of (await readStored(deps, receiver, scene.news)).entries()) {
-      const one = outcome[n]
-      const { lastSent, waits } = decodeSendState(stored)
-      // A receiver that comes back gets the end of what it was sent.
-      const lacksEnd =
-        lastSent !== undefined && lastSent.isOver !== true && scene.news[n]?.entry.alert.status === 'resolved'
-      if (one !== undefined && (waits !== undefined || lacksEnd))
-        one.next = Math.min(one.next ?? now + LATEST_MS, now + LATEST_MS)
-    }
+const happenedAt = ({ entry }: AlertNews) => Date.parse(entry.alert.measuredAt)
+
+/** Returns the alerts that stay unsent, with why. Unreadable news is dropped, and stops no other. */
+async function settle(
+  { store, keys, configs, log }: AlertsDeps,
+  { news, unreadable }: Due,
+  decided: ReadonlyMap<string, readonly Decided[]>,
+  now: number,
+): Promise<ReadonlyMap<string, string>> {
+  if (unreadable.length > 0) {
+    const alerts = unreadable.slice(0, 10).map(({ alert }) => alert)
+    log.error({ code: 'outbox.unreadable', alerts, count: unreadable.length }, 'dropped: no alerts')
   }
-}
-
-/** Writes the moment of each alert's next check, or that it needs none. */
-async function settle(deps: AlertsDeps, news: readonly DueNews[], outcome: Outcome[], now: number): Promise<void> {
-  const { store, keys } = deps
-  const args = news.flatMap(({ alert, place, dueAt, entry }, n) => {
-    const one = outcome[n] ?? { notifiedAt: now, next: now, to: [], notified: [] }
-    const settledAt = one.notifiedAt === 0 ? now : one.notifiedAt + SETTLED_AFTER_MS
-    if (one.next === undefined && settledAt > now) one.next = settledAt
-    // An earlier check that is planned already needs no write.
-    if (one.next !== undefined && dueAt > now) one.next = Math.min(one.next, dueAt)
-    if (one.next !== undefined) return one.next === dueAt ? [] : [alert, place, 'due', one.next]
-    const isOver = entry.alert.status === 'resolved' || !hasEnd(entry.alert)
-    const knownTo = one.notified.length === 0 ? NO_RECEIVER : one.notified.join(',')
-    return [alert, place, isOver ? 'over' : 'known', `${numberOf(entry.alert)} ${knownTo}`]
-  })
-  for (const part of chunksOf(args, 4 * CHUNK)) await store.settleNews(keys.news, keys.newsDue, ...part)
-}
-
-function note({ log }: AlertsDeps, news: readonly DueNews[], outcome: readonly Outcome[]): void {
-  for (const [n, { dueAt, entry }] of news.entries()) {
-    if (dueAt >= 0) continue
-    const { id, status, level, reason, rule, account } = entry.alert
-    const to = outcome[n]?.to ?? []
-    log.info({ code: `alert.${status}`, alert: id, hubId: account?.hubId, rule, to }, `${level} ${reason}`)
+  const { own, others } = (await configs?.()) ?? { own: '', others: [] }
+  const rows = [
+    ...unreadable.map(({ alert, place }) => [alert, place, 0, 'drop']),
+    ...[...decided].flatMap(([alert, receivers]) => {
+      const one = news.get(alert)
+      if (one === undefined) return []
+      const { place, entry } = one
+      const known = receivers.flatMap((each) => [each.receiver, each.known])
+      return [[alert, place, numberOf(entry.alert), isOver(entry.alert) ? 'over' : 'open', ...known]]
+    }),
+  ]
+  const left = new Map<string, string>()
+  for (const some of chunksOf(rows, CHUNK)) {
+    const found = await store.settleNews(keys.unsent, now, own, others.join(' '), ENDS_KNOWN_MS, table(some))
+    for (const [alert = '', why = ''] of chunksOf(found, 2)) left.set(alert, why)
   }
+  return left
+}
+
+function note({ log }: AlertsDeps, { entry }: AlertNews, receivers: readonly Decided[]): void {
+  const { id, status, level, reason, rule, account } = entry.alert
+  const to = receivers.flatMap(({ receiver, isNew }) => (isNew ? [receiver] : []))
+  log.info({ code: `alert.${status}`, alert: id, hubId: account?.hubId, rule, to }, `${level} ${reason}`)
 }

@@ -21,9 +21,8 @@ export interface SentLast {
   isOver?: true
   /** Why it was not sent. */
   why?: string
-  /** The group and the delivery that brought it; absent where nothing was sent yet. */
+  /** The group that brought it; absent where nothing was sent yet. */
   group?: string
-  delivery?: string
 }
 
 export interface Waits {
@@ -33,6 +32,8 @@ export interface Waits {
   since: number
   /** Number of the transition with which the wait began. */
   first?: number
+  /** Number of the transition up to which the receiver had, or needed, nothing of the alert when the wait began. */
+  after?: number
   /** Moment at which the group is sent, unless more comes. */
   until?: number
   group?: string

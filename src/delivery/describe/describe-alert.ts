@@ -1,4 +1,4 @@
-import type { Alert } from '../../alerts/alert.ts'
+import { type Alert, isClosed } from '../../alerts/alert.ts'
 import { adviceIn, alertTitle, linkCommand } from '../../alerts/alert-title.ts'
 import { becauseText } from '../../alerts/evaluation/because.ts'
 import { countsRecords, limitText, seriesName, usedText, wayOutOf } from '../../alerts/series-name.ts'
@@ -48,14 +48,14 @@ export interface MailFact {
 }
 
 export function describeAlert(alert: Alert, now: number, links: MailLinks = {}): DescribedAlert {
-  const { kind, reason, since } = alert
+  const { kind, since } = alert
   const percent = percentOf(alert)
   const records = describeRecords(alert, links.record)
   const url = safeUrl(alert.url)
   const actions = actionsOf(alert, links)
   const headline = headlineOf(alert)
   const details = detailsOf(alert, actions)
-  const hasNumbers = kind === 'limit' && reason !== 'uninstalled' && percent !== undefined
+  const hasNumbers = kind === 'limit' && !isClosed(alert) && percent !== undefined
   return {
     badge: badgeOf(alert),
     subject: accountName(alert) ?? (kind === 'delivery' ? 'Delivery of alerts' : 'All accounts'),
@@ -88,6 +88,7 @@ export function accountName({ account }: Alert): string | undefined {
 export function headlineOf(alert: Alert): string {
   const { kind, status, series, reason, cause } = alert
   if (reason === 'uninstalled') return 'App uninstalled, alert closed'
+  if (reason === 'lost') return 'Alert closed: its state was lost'
   // Only the message of a poll alert names the limits that are read, and those that are not.
   const hasTitle = kind === 'token' || (kind === 'poll' && status === 'firing' && cause !== 'failing')
   if (series === undefined) return hasTitle ? alertTitle(alert) : firstSentence(alert)
@@ -131,13 +132,13 @@ export function lastedFor({ status, since, measuredAt }: Alert): string | undefi
 
 /** A message without its headline, or the change of a number. */
 function detailsOf(alert: Alert, actions: readonly Action[]): string {
-  const { kind, reason, account, supersedes = [] } = alert
+  const { kind, account, supersedes = [] } = alert
   const isLinked = account !== undefined && actions.some(({ name }) => name === RECONNECT)
   const given = kind === 'limit' ? '' : cleanText(alert.message ?? '', 600).replace(` ${toDo(alert)}`, '')
   const message = isLinked ? given.replace(` ${linkCommand(account)}`, '') : given
   const headline = `${headlineOf(alert)}.`
   const told = message.startsWith(headline) ? message.slice(headline.length).trimStart() : message
-  const change = message !== '' || reason === 'uninstalled' ? told : `${changeOf(alert)}${movedLimit(alert)}.`
+  const change = message !== '' || isClosed(alert) ? told : `${changeOf(alert)}${movedLimit(alert)}.`
   // Only the newest transition of an alert is sent; the others are counted.
   const often =
     supersedes.length === 0 ? '' : `It changed ${countOf(supersedes.length + 1, 'time')} since the last message.`
@@ -161,6 +162,7 @@ function changeOf(alert: Alert): string {
     recovered: capitalized(endWithoutRecovery(alert) ?? 'back to normal'),
     repeat: `Still ${level}`,
     uninstalled: 'Closed',
+    lost: 'Closed',
     test: 'Test',
   }
   return words[reason]
@@ -233,7 +235,7 @@ function reasonText({ kind, because }: Alert): string | undefined {
 }
 
 function ruleText({ kind, rule, reason }: Alert, placeOf: MailLinks['rule']): string | undefined {
-  if (kind !== 'limit' || reason === 'uninstalled') return undefined
+  if (kind !== 'limit' || isClosed({ reason })) return undefined
   const place = placeOf?.(rule)
   return `${cleanText(rule, 80)}${place === undefined ? '' : ` (${place})`}`
 }

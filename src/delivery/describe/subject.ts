@@ -1,4 +1,4 @@
-import { type Alert, byConsequence, type Message } from '../../alerts/alert.ts'
+import { type Alert, byConsequence, isClosed, type Message } from '../../alerts/alert.ts'
 import { alertTitle } from '../../alerts/alert-title.ts'
 import { countsRecords, limitText, limitWords, nameParts } from '../../alerts/series-name.ts'
 import { defined } from '../../runtime/defined.ts'
@@ -73,11 +73,11 @@ function shortName({ hubId, hubDomain }: NonNullable<Alert['account']>): string 
 
 /** The effect without what differs from account to account, but for how full the worst is. */
 function sharedEffect(alert: Alert): string {
-  const { kind, series, status, reason } = alert
+  const { kind, series, status } = alert
   const isUnread = kind === 'poll' && status === 'firing'
   const [cause = ''] = (isUnread ? alertTitle(alert) : headlineOf(alert)).split(/, |: /, 1)
   if (kind === 'limit-changed') return 'limit changed'
-  if (series === undefined || reason === 'uninstalled') return cause
+  if (series === undefined || isClosed(alert)) return cause
   const limit = limitWords(series)
   if (status === 'resolved') return `${limit} ${endWithoutRecovery(alert) ?? 'back to normal'}`
   const percent = percentOf(alert)
@@ -111,9 +111,9 @@ function digestOf(data: Message['data']): string {
 
 /** `Property Listings, custom properties 99.7 %`: the name of the type or the pair may be cut, the number never is. */
 function effectOf(alert: Alert, room: number): string {
-  const { series, kind, reason, usage = 0 } = alert
+  const { series, kind, usage = 0 } = alert
   const percent = percentOf(alert)
-  if (series === undefined || kind !== 'limit' || reason === 'uninstalled') return shown(headlineOf(alert), room)
+  if (series === undefined || kind !== 'limit' || isClosed(alert)) return shown(headlineOf(alert), room)
   if (countsRecords(series)) return shown(limitText(series, alert), Math.max(2 * LEAST_NAME, room))
   const { about, noun } = nameParts(series)
   const number = forecastThatCounts(alert) ?? (percent === undefined ? formatCount(usage) : formatPercent(percent))

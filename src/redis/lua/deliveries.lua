@@ -4,22 +4,19 @@
 --!include delivery-step
 --!include note-attempt
 -- Takes a delivery for one attempt: no other caller gets it until the attempt is recorded or handed back, or the claim ends
--- because its daemon died. Earlier deliveries of the same alerts go first: one that is under way is waited for, one that was
--- not tried yet for two claims at most. From the first attempt on an earlier one must never be sent: an attempt that fails may
+-- because its daemon died. Those before it in its lines go first: one that is under way is waited for, one that was not tried
+-- yet for two claims at most. From the first attempt on an earlier one must never be sent: an attempt that fails may
 -- have arrived, and its next copy is passed over by receivers that know its id. So what earlier ones carry of these alerts, on
--- their way or given up, goes along with this one.
+-- their way or given up, goes along with this one. An event, or an acknowledgement, waits for all before it.
 -- A receiver that asked for a pause gets nothing before that is over, but the last attempt.
--- An event of an account waits for the one before until that has arrived or is given up. An acknowledgement goes before newer
--- messages of its alert: it is tried at once, and overtaken if that fails.
 -- KEYS: deliveries due. ARGV: id, now, how long the attempt may take (ms), next check (ms), how long it may wait between all its
 --   attempts (ms), next check of a receiver that asked for more time than that (ms).
 -- Returns the fields of the delivery, {} where there is nothing to send, 'held', or when it is due again (ms).
-local id, now, claim = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
+local id, now, claim, soon, latest = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[6])
 local KEY = deliveryKey(id)
 
-local known = redis.call('HMGET', KEY, 'message', 'state', 'heldUntil', 'after', 'createdAt', 'attempts', 'shows',
-  'receiver', 'behind', 'acknowledges', 'waitedMs')
-if not known[1] or known[2] then
+local known = redis.call('HMGET', KEY, 'message', 'state', 'heldUntil', 'createdAt', 'attempts', 'receiver', 'about', 'waitedMs')
+if not isOnItsWay(known[1], known[2]) then
   redis.call('ZREM', DELIVERIES_DUE, id)
   return {}
 end
@@ -29,117 +26,72 @@ local function isUnderWay(heldUntil)
 end
 if isUnderWay(known[3]) then return 'held' end
 
-local paused = tonumber(redis.call('HGET', receiverKey(known[8]), 'pausedUntil') or '0')
-local till = math.min(paused, now + tonumber(ARGV[5]) - (known[11] or 0), tonumber(ARGV[6]))
+local function waitUntil(at)
+  redis.call('ZADD', DELIVERIES_DUE, at, id)
+  return at
+end
+
+local paused = tonumber(redis.call('HGET', receiverKey(known[6]), 'pausedUntil') or '0')
+local till = math.min(paused, now + tonumber(ARGV[5]) - (known[8] or 0), latest)
 if till > now then
   redis.call('HINCRBY', KEY, 'waitedMs', till - now)
-  redis.call('ZADD', DELIVERIES_DUE, till, id)
-  return till
+  return waitUntil(till)
 end
 
-local before = redis.call('HMGET', deliveryKey(known[9] or ''), 'message', 'state', 'heldUntil')
-if before[1] and not before[2] then
-  local due = isUnderWay(before[3]) and 0 or tonumber(redis.call('ZSCORE', DELIVERIES_DUE, known[9]) or '0')
-  due = math.min(math.max(due, tonumber(ARGV[4])), tonumber(ARGV[6]))
-  redis.call('ZADD', DELIVERIES_DUE, due, id)
-  return due
+-- Subjects of each earlier delivery that are also of this one. A digest goes before nothing but digests.
+local isDigest, earlier = redis.call('HEXISTS', KEY, 'shows') == 1, {}
+for _, subject in ipairs(subjectsOf(id)) do
+  local before, isIn = {}, false
+  for _, other in ipairs(redis.call('LRANGE', lineKey(known[6], subject), 0, -1)) do
+    isIn = isIn or other == id
+    if not isIn then before[#before + 1] = other end
+  end
+  if isIn and (not isDigest or subject == 'digest') then
+    for _, other in ipairs(before) do
+      earlier[other] = earlier[other] or {}
+      table.insert(earlier[other], subject)
+    end
+  end
 end
 
-local earlier, waited = words(known[4] or ''), now - tonumber(known[5] or '0')
-local waits = known[6] == '0' and waited < 2 * claim
-for _, other in ipairs(earlier) do
+local mayWait = known[5] == '0' and now - tonumber(known[4] or '0') < 2 * claim
+for other in pairs(earlier) do
   local found = redis.call('HMGET', deliveryKey(other), 'message', 'state', 'heldUntil', 'attempts', 'shows')
-  if found[1] and not found[2] and (isUnderWay(found[3]) or (waits and found[4] == '0' and not found[5])) then
-    redis.call('ZADD', DELIVERIES_DUE, ARGV[4], id)
-    return tonumber(ARGV[4])
-  end
-end
-
-local function leave(other, key, field, kept)
-  if #kept > 0 then return redis.call('HSET', key, field, table.concat(kept, ' '), 'changed', 1) end
-  local of = redis.call('HMGET', key, 'receiver', 'type', 'attempts')
-  noteAttempt(ATTEMPTS, '', { at = now, id = other, receiver = of[1], type = of[2], attempt = of[3], outcome = 'overtaken',
-    reason = 'a newer message has all that it had: ' .. id, ms = '' })
-  redis.call('DEL', key)
-  redis.call('ZREM', UNDER_WAY, other)
-  redis.call('ZREM', DELIVERIES_DUE, other)
-  redis.call('ZREM', DEAD, other)
-end
-
-local function takeOver()
-  local carried, mine = words(redis.call('HGET', KEY, 'transitions') or ''), {}
-  for _, one in ipairs(carried) do mine[alertOf(one)] = true end
-  local older = {}
-  for _, other in ipairs(earlier) do
-    local key = deliveryKey(other)
-    local found = redis.call('HMGET', key, 'message', 'state', 'transitions', 'shows')
-    if found[1] and found[4] then
-      local kept = {}
-      for _, alert in ipairs(words(found[4])) do
-        if not known[7] and not mine[alert] then kept[#kept + 1] = alert end
-      end
-      leave(other, key, 'shows', kept)
-    elseif found[1] and not known[7] then
-      local kept, taken = {}, {}
-      for _, one in ipairs(words(found[3])) do
-        local into = mine[alertOf(one)] and taken or kept
-        into[#into + 1] = one
-      end
-      for _, one in ipairs(taken) do older[#older + 1] = one end
-      if #taken > 0 then leave(other, key, 'transitions', kept) end
+  if isOnItsWay(found[1], found[2]) then
+    if isUnderWay(found[3]) or (mayWait and found[4] == '0' and not found[5]) then return waitUntil(soon) end
+    if known[7] then
+      local due = tonumber(redis.call('ZSCORE', DELIVERIES_DUE, other) or '0')
+      return waitUntil(math.min(math.max(due, soon), latest))
     end
   end
-  redis.call('HDEL', KEY, 'after')
-  if #older == 0 then return end
-  for _, one in ipairs(carried) do older[#older + 1] = one end
-  redis.call('HSET', KEY, 'transitions', table.concat(older, ' '), 'changed', 1)
 end
 
-if known[10] and redis.call('HGET', ACKNOWLEDGING, known[10]) ~= id and not sentLast(known[8], string.match(known[10], '|(.*)$')) then
-  -- Replayed after the end of its alert.
-  leave(id, KEY, 'acknowledges', {})
-  return {}
-end
-
--- True where an acknowledgement goes before this delivery.
-local function waitsForAcknowledgement()
-  if known[10] or redis.call('EXISTS', ACKNOWLEDGING) == 0 then return false end
-  for _, one in ipairs(words(redis.call('HGET', KEY, 'transitions') or '')) do
-    local field = known[8] .. '|' .. alertOf(one)
-    local other = redis.call('HGET', ACKNOWLEDGING, field)
-    local found = other and redis.call('HMGET', deliveryKey(other), 'message', 'state', 'heldUntil', 'begun') or {}
-    if found[1] and not found[2] then
-      local begun, isNow = tonumber(found[4] or '0'), isUnderWay(found[3])
-      -- Attempts before this delivery waited.
-      redis.call('HSETNX', KEY, 'waitedFor:' .. other, isNow and begun - 1 or begun)
-      if isNow then return true end
-      if begun <= tonumber(redis.call('HGET', KEY, 'waitedFor:' .. other)) then
-        redis.call('ZADD', DELIVERIES_DUE, now, other)
-        return true
-      end
-      leave(other, deliveryKey(other), 'acknowledges', {})
-    end
-    if other then redis.call('HDEL', ACKNOWLEDGING, field) end
+-- Transitions that this one takes from earlier ones, which keep the rest.
+local taken = {}
+for other, subjects in pairs(known[7] and {} or earlier) do
+  local found, mine, kept = redis.call('HMGET', deliveryKey(other), 'message', 'shows', 'transitions'), {}, {}
+  for _, subject in ipairs(subjects) do mine[subject] = true end
+  local field = found[2] and 'shows' or 'transitions'
+  for _, one in ipairs(found[1] and not mine.digest and words(found[2] or found[3] or '') or {}) do
+    if not mine[alertOf(one)] then kept[#kept + 1] = one elseif field == 'transitions' then taken[#taken + 1] = one end
   end
-  return false
+  leaveLines(other, known[6], subjects)
+  if #kept > 0 then redis.call('HSET', deliveryKey(other), field, table.concat(kept, ' '), 'changed', 1)
+  elseif found[1] then
+    local of = redis.call('HMGET', deliveryKey(other), 'type', 'attempts')
+    noteAttempt(ATTEMPTS, '', { at = now, id = other, receiver = known[6], type = of[1], attempt = of[2], outcome = 'overtaken',
+      reason = 'a newer message has all that it had: ' .. id, ms = '' })
+    leaveLines(other, known[6], subjectsOf(other))
+    redis.call('DEL', deliveryKey(other))
+    for _, set in ipairs({ UNDER_WAY, DELIVERIES_DUE, DEAD }) do redis.call('ZREM', set, other) end
+  end
 end
-if waitsForAcknowledgement() then
-  redis.call('ZADD', DELIVERIES_DUE, ARGV[4], id)
-  return tonumber(ARGV[4])
+if #taken > 0 then
+  redis.call('HSET', KEY, 'transitions', table.concat(taken, ' ') .. ' ' .. redis.call('HGET', KEY, 'transitions'), 'changed', 1)
 end
-
-if #earlier > 0 then takeOver() end
-if known[10] then redis.call('HINCRBY', KEY, 'begun', 1) end
 redis.call('HSET', KEY, 'heldUntil', now + claim)
 redis.call('ZADD', DELIVERIES_DUE, now + claim, id)
 return redis.call('HGETALL', KEY)
-
---!step handBackDelivery
--- A delivery that was taken but not tried: due again, for any daemon.
--- KEYS: delivery, deliveries due. ARGV: id, when.
-redis.call('HDEL', KEYS[1], 'heldUntil')
-if redis.call('HEXISTS', KEYS[1], 'begun') == 1 then redis.call('HINCRBY', KEYS[1], 'begun', -1) end
-return redis.call('ZADD', KEYS[2], 'XX', ARGV[2], ARGV[1])
 
 --!step recordAttempt
 --!include delivery-step
@@ -153,7 +105,7 @@ return redis.call('ZADD', KEYS[2], 'XX', ARGV[2], ARGV[1])
 --   reason, receiver, type, how long the head is kept (ms), how long it took (ms, '' = nothing was tried), what was answered
 --   ('' = nothing), mark of the address that was asked ('' = not known), until when it asked to be left alone (ms, '' = it did not),
 --   recipients that the next attempt is for (JSON, '' = all), recipients of this one (JSON, '' = not known).
--- Returns 'recorded' | 'unknown' | 'moved' (it wants no more, but is not the address any more: tried again) | 'disabled' |
+-- Returns 'recorded' | 'unknown' | 'acknowledged' (so is an alert of it: that may be sent now) | 'moved' (it wants no more, but is not the address any more: tried again) | 'disabled' |
 --   'refused' (the far side refuses a recipient that it did not refuse before).
 local id, now, outcome, nextAt, reason, kept = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], tonumber(ARGV[8])
 local receiver, asked = ARGV[6], ARGV[11]
@@ -193,10 +145,16 @@ if outcome == 'retry' then
 end
 redis.call('ZREM', DELIVERIES_DUE, id)
 redis.call('ZREM', UNDER_WAY, id)
-local acknowledges = redis.call('HGET', KEY, 'acknowledges')
-if acknowledges then redis.call('HDEL', ACKNOWLEDGING, acknowledges) end
+local carried = redis.call('EXISTS', ACKNOWLEDGED) == 1 and redis.call('HGET', KEY, 'transitions') or ''
+for _, one in ipairs(words(carried)) do
+  if redis.call('HEXISTS', ACKNOWLEDGED, alertOf(one)) == 1 then
+    redis.call('ZADD', ACKNOWLEDGEMENTS_DUE, 0, alertOf(one))
+    if answer == 'recorded' then answer = 'acknowledged' end
+  end
+end
 redis.call('HSET', KEY, 'state', outcome, 'endedAt', now, 'lastReason', reason)
 if outcome == 'delivered' then
+  leaveLines(id, receiver, subjectsOf(id))
   redis.call('HDEL', KEY, 'message')
   redis.call('PEXPIRE', KEY, kept)
   redis.call('ZREM', DEAD, id)
@@ -241,6 +199,7 @@ local id = ARGV[1]
 if redis.call('ZREM', DEAD, id) == 0 and ARGV[2] == 'dead' then return 'lost' end
 redis.call('ZREM', DELIVERIES_DUE, id)
 redis.call('ZREM', UNDER_WAY, id)
+leaveLines(id, redis.call('HGET', deliveryKey(id), 'receiver') or '', subjectsOf(id))
 redis.call('DEL', deliveryKey(id))
 return 'forgotten'
 
@@ -296,7 +255,7 @@ end
 redis.call('ZADD', DIGESTS_SENT, now, receiver)
 -- A digest carries no transition: each has a delivery of its own. But it shows alerts as firing.
 redis.call('HSET', deliveryKey(id), 'receiver', receiver, 'type', 'alert.digest', 'message', message, 'transitions', '',
-  'createdAt', now, 'attempts', 0, 'shows', shows, 'after', redis.call('GET', digestKey(receiver)) or '')
-redis.call('SET', digestKey(receiver), id)
+  'createdAt', now, 'attempts', 0, 'shows', shows)
+joinLines(id, receiver, subjectsOf(id))
 redis.call('ZADD', DELIVERIES_DUE, now, id)
 return 'sent'

@@ -2,20 +2,15 @@
 
 --!step planEvents
 --!include delivery-step
--- Events of accounts go on their way, each behind the one before of its account. An id that is known is passed over, so that it can
+-- Events of accounts go on their way, each behind those before of its account. An id that is known is passed over, so that it can
 -- be done again at any time.
--- KEYS: deliveries due. ARGV: now, how long what goes before is remembered (ms), then of each, in their order: id, receiver, hubId, type,
---   message (JSON). Returns how many are new.
-local now, kept, planned = ARGV[1], ARGV[2], 0
+-- KEYS: deliveries due. ARGV: now, then of each, in their order: id, receiver, hubId, type, message (JSON). Returns how many are new.
+local now, planned = ARGV[1], 0
 
-for n = 3, #ARGV, 5 do
+for n = 2, #ARGV, 5 do
   local id, receiver, hubId, type, message = unpack(ARGV, n, n + 4)
   if redis.call('EXISTS', deliveryKey(id)) == 0 then
-    local last = lastEventKey(receiver, hubId)
-    redis.call('HSET', deliveryKey(id), 'receiver', receiver, 'type', type, 'message', message, 'createdAt', now, 'attempts', 0,
-      'behind', redis.call('GET', last) or '')
-    redis.call('SET', last, id, 'PX', kept)
-    redis.call('ZADD', DELIVERIES_DUE, now, id)
+    planAbout(id, receiver, 'account=' .. hubId, type, message, now)
     redis.call('ZADD', RECEIVERS, 'NX', now, receiver)
     planned = planned + 1
   end
@@ -24,24 +19,29 @@ return planned
 
 --!step planAcknowledgement
 --!include delivery-step
--- An acknowledgement goes on its way to a receiver that has the alert, in its newest state: neither before that nor after its end.
--- KEYS: deliveries due. ARGV: now, id, receiver, alert, its newest transition ('' = whatever was sent last will do), message (JSON).
--- Returns 'planned' | 'known' | 'wait' (what was sent last is on its way) | 'older' (its newest state was not sent yet) | 'not-sent'.
-local now, id, receiver, alert, newest = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
-local field = receiver .. '|' .. alert
+-- An acknowledgement goes on its way to the receivers that have the alert, in its newest state: neither before that nor after its
+-- end. It is due again when a message of the alert ends, or a receiver is sent the alert later.
+-- KEYS: deliveries due. ARGV: now, alert, its newest transition ('' = the acknowledgement is over), message (JSON), next check for
+--   daemons with other receivers ('' = there are none), then of each receiver: id of the delivery, name.
+-- Returns how many are new.
+local now, alert, newest, message, againAt, planned = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], 0
 
-if redis.call('EXISTS', deliveryKey(id)) == 1 then return 'known' end
-local sent = sentLast(receiver, alert)
-if not sent then return 'not-sent' end
-local last = redis.call('HMGET', deliveryKey(sent.delivery or ''), 'message', 'state', 'transitions')
-if last[1] and not last[2] then return 'wait' end
-if newest ~= '' and last[3] then
-  local isSent = false
-  for _, one in ipairs(words(last[3])) do isSent = isSent or string.match(one, '=(.*)$') == newest end
-  if not isSent then return 'older' end
+local function hasArrived(receiver)
+  for _, other in ipairs(redis.call('LRANGE', lineKey(receiver, alert), 0, -1)) do
+    local found = redis.call('HMGET', deliveryKey(other), 'message', 'state')
+    if isOnItsWay(found[1], found[2]) then return false end
+  end
+  return true
 end
-redis.call('HSET', deliveryKey(id), 'receiver', receiver, 'type', 'alert.acknowledged', 'message', ARGV[6], 'createdAt', now,
-  'attempts', 0, 'acknowledges', field)
-redis.call('HSET', ACKNOWLEDGING, field, id)
-redis.call('ZADD', DELIVERIES_DUE, now, id)
-return 'planned'
+
+for n = 6, #ARGV, 2 do
+  local id, receiver = ARGV[n], ARGV[n + 1]
+  local sent = redis.call('EXISTS', deliveryKey(id)) == 0 and sentLast(receiver, alert)
+  if sent and sent.number == tonumber(string.match(newest, '%d+$')) and hasArrived(receiver) then
+    planAbout(id, receiver, alert, 'alert.acknowledged', message, now)
+    planned = planned + 1
+  end
+end
+if newest == '' then redis.call('HDEL', ACKNOWLEDGED, alert) end
+if againAt ~= '' then redis.call('ZADD', ACKNOWLEDGEMENTS_DUE, againAt, alert) else redis.call('ZREM', ACKNOWLEDGEMENTS_DUE, alert) end
+return planned

@@ -3,12 +3,15 @@
 --!step changeAlerts
 --!include account-step
 -- Changes alerts of an account, or of the fleet (account 0), if they still are as they were read.
--- ARGV: hubId, alert writes (JSON), and of an acknowledgement its details (JSON). Returns 'changed' | 'stale'.
+-- ARGV: hubId, alert writes (JSON), and of an acknowledgement its alert and its details (JSON). Returns 'changed' | 'stale'.
 local writes = cjson.decode(ARGV[2])
 
 if not alertsAreAsRead(writes.changes) then return 'stale' end
 writeAlerts(ARGV[1], writes)
-if ARGV[3] then redis.call('XADD', AT .. ':acknowledgements', '*', 'hubId', ARGV[1], 'details', ARGV[3]) end
+if ARGV[3] then
+  redis.call('HSET', AT .. ':acknowledged', ARGV[3], ARGV[4])
+  redis.call('ZADD', dueKey('acknowledgement'), 0, ARGV[3])
+end
 return 'changed'
 
 --!step changeContact

@@ -16,7 +16,7 @@ import {
 
 const KINDS = ['limit', 'limit-changed', 'token', 'poll', 'fleet', 'delivery', 'test'] as const satisfies AlertKind[]
 const REASONS = [
-  ...(['entered', 'escalated', 'eased', 'recovered', 'repeat', 'worse', 'uninstalled', 'test'] as const),
+  ...(['entered', 'escalated', 'eased', 'recovered', 'repeat', 'worse', 'uninstalled', 'lost', 'test'] as const),
 ] satisfies AlertReason[]
 
 export const alertKind = z
@@ -24,7 +24,7 @@ export const alertKind = z
   .describe('The subject: a series, a limit that moved, tokens, polls, all accounts, a receiver, or a test.')
 export const alertReason = z
   .enum(REASONS)
-  .describe('The change of the alert; `worse`: at the same level, it got worse or has another cause.')
+  .describe('The change; `worse`: at the same level, it got worse or has another cause; `lost`: its stored state was.')
 const cause = z
   .enum([
     'foreign',

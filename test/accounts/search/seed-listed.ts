@@ -32,7 +32,11 @@ export async function seedListed(store: Store, keys: Keys, accounts: readonly Li
       if (account.readAt !== undefined) commands.zadd(fresh, account.readAt, hubId)
       if (account.level === undefined) continue
       commands.sadd(alerting, hubId)
-      commands.hset(own.alerts, 'overall', JSON.stringify([account.level, 'a rule', 1, 1, 1, null, null]))
+      commands.hset(
+        own.alerts,
+        'overall',
+        JSON.stringify({ level: account.level, rule: 'a rule', since: 1, transitions: 1, sentAt: 1 }),
+      )
     }
     await commands.exec()
   }

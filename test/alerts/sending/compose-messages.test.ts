@@ -11,13 +11,12 @@ import { carriedIds, refsIn } from '../../../src/alerts/transition-log.ts'
 import { NOW } from '../a-relay.ts'
 import { anAlert } from '../an-alert.ts'
 
-const item = (alert: Alert, known: SendState = {}, settled = 0): Item => ({
+const item = (alert: Alert, known: SendState = {}, decided = 0): Item => ({
   news: {
     alert: alert.id.replace(/-\d+$/, ''),
     place: `${numberOf(alert)}-1`,
-    settled,
+    decided,
     beganWithFirstReading: false,
-    notified: [],
     entry: { alert },
   },
   isFor: true,
@@ -26,7 +25,7 @@ const item = (alert: Alert, known: SendState = {}, settled = 0): Item => ({
 
 const compose = (items: readonly Item[], max = 200) => composeMessages('rule=x', items, { max, perAlert: false }, NOW)
 const told = (number: number): SendState => ({
-  lastSent: { place: '0-0', number, at: NOW, group: '', delivery: 'msg_1' },
+  lastSent: { place: '0-0', number, at: NOW, group: '' },
 })
 
 test('what is most urgent comes first: critical, few days left, full', () => {

@@ -22,9 +22,8 @@ function news(alert: Alert, more: Partial<AlertNews> = {}): AlertNews {
   return {
     alert: alert.id.replace(/-\d+$/, ''),
     place: `${numberOf(alert)}-7`,
-    settled: 0,
+    decided: 0,
     beganWithFirstReading: false,
-    notified: [],
     entry: { alert },
     ...more,
   }
@@ -37,7 +36,7 @@ const item = (alert: Partial<Alert>, known: SendState = {}, more: Partial<AlertN
 })
 
 const told = (number: number, more: Partial<SentLast> = {}): SendState => ({
-  lastSent: { place: `${number}-7`, number, at: LONG_AGO, group: 'rule=x', delivery: 'msg_1', ...more },
+  lastSent: { place: `${number}-7`, number, at: LONG_AGO, group: 'rule=x', ...more },
 })
 
 /** It has been in its group for as long as that waits. */
@@ -103,13 +102,13 @@ describe('what a receiver knows', () => {
     expect(decide(one)).toEqual([{ is: 'sent', group: 'rule=customProperties.overall' }])
   })
 
-  test('an end is not for who was spared the beginning: all before was settled without it', () => {
+  test('an end is not for who was spared the beginning: all before was decided without it', () => {
     const over = { id: 'a-3', ...OVER }
-    expect(decide(item(over, {}, { settled: 2 }))).toMatchObject([
+    expect(decide(item(over, {}, { decided: 2 }))).toMatchObject([
       { is: 'skips', lastSent: { isOver: true, number: 3 } },
     ])
-    expect(decide(item(over, {}, { settled: 1 }))).toMatchObject([{ is: 'waits' }])
-    expect(decide(item(over, waited(), { settled: 2 }))).toMatchObject([{ is: 'sent' }])
+    expect(decide(item(over, {}, { decided: 1 }))).toMatchObject([{ is: 'waits' }])
+    expect(decide(item(over, waited(), { decided: 2 }))).toMatchObject([{ is: 'sent' }])
   })
 
   test("nor for a customer, of what began with a first reading: that was the operators' digest", () => {

@@ -199,7 +199,7 @@ test.each([
               })
             case 'unsilence':
               one.silences.splice(0)
-              return one.recheckWaiting(now)
+              return one.recheckWaiting()
             case 'attempt': {
               const mine = (await one.pending()).filter((found) => found.receiver === what.receiver)
               const nextAt = what.outcome === 'retry' ? now : null
@@ -220,6 +220,7 @@ test.each([
           expectInOrder(receivers)
         }
         one.silences.splice(0)
+        await one.recheckWaiting()
         // Whoever waits for a group is sent it, and what all know is settled.
         for (let looks = 0; looks < 5; looks++) {
           now += INTERVAL + WAIT

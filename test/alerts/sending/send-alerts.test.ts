@@ -9,7 +9,6 @@ import { aRelay, dyingAt, INTERVAL, idsOf, NOW, overtakenAt, WAIT } from '../a-r
 import { anAlert } from '../an-alert.ts'
 
 const redis = redisOfFile()
-const SETTLED_AFTER = 60_000
 /** Alerts on their way to `ops-mail`, unless routes say otherwise. */
 function relay(more: Parameters<typeof aRelay>[2] = {}) {
   const receivers = ['ops-mail', 'ops-hook', 'pager']
@@ -39,9 +38,9 @@ async function deliveries(keys: Keys): Promise<{ receiver: string; message: Mess
 describe('an alert on its way out', () => {
   test('is not held up by what else was written where its news is, however much: that is dropped, and logged', async () => {
     const one = relay()
-    const { news, newsDue } = one.keys
+    const { news, unsent } = one.keys
     const many = redis.store.pipeline()
-    for (let n = 0; n < 10_001; n++) many.zadd(newsDue, 'NX', -1e13, `x${n}`)
+    for (let n = 0; n < 10_001; n++) many.zadd(unsent, 'NX', 1e12, `x${n}`)
     await many.exec()
     for (const [alert, stored] of Object.entries({ x1: 'a b', x2: '', x3: '1-1 0 - 0 {"alert":{}}' }))
       await redis.store.hset(news, alert, stored)
@@ -49,7 +48,7 @@ describe('an alert on its way out', () => {
     await one.look(NOW)
     expect(one.lines.lines()).toContainEqual(expect.objectContaining({ code: 'outbox.unreadable', count: 10_000 }))
     await one.look(NOW)
-    expect(await redis.store.zcard(newsDue)).toBe(1)
+    expect(await redis.store.zcard(unsent)).toBe(0)
     expect(await redis.store.hlen(news)).toBe(1)
     await one.look(NOW + WAIT)
     expect(await one.deliveries()).toHaveLength(1)
@@ -60,9 +59,8 @@ describe('an alert on its way out', () => {
     const alert = anAlert()
     await one.commit(alert)
     expect(await sendAlerts(one.deps, NOW)).toEqual({ next: NOW + WAIT, found: 1 })
-    expect(await sendAlerts(one.deps, NOW + WAIT)).toEqual({ next: NOW + WAIT + SETTLED_AFTER, found: 0 })
-    expect(await sendAlerts(one.deps, NOW + WAIT + SETTLED_AFTER)).toEqual({ next: undefined, found: 0 })
-    expect(await redis.store.zcard(one.keys.newsDue)).toBe(0)
+    expect(await sendAlerts(one.deps, NOW + WAIT)).toEqual({ next: undefined, found: 0 })
+    expect(await redis.store.zcard(one.keys.unsent)).toBe(0)
     const made = await one.deliveries()
     expect(made.map(({ receiver }) => receiver).sort()).toEqual(['ops-hook', 'ops-mail'])
     for (const { message, at } of made) {
@@ -80,9 +78,9 @@ describe('an alert on its way out', () => {
     const alert = anAlert()
     await one.commit(alert)
     const dying = { ...one.deps, store: dyingAt(redis.store, 'settleNews', 'before') }
-    for (const now of [NOW, NOW + 1_000, NOW + WAIT, NOW + WAIT + 1_000, NOW + SETTLED_AFTER + INTERVAL])
+    for (const now of [NOW, NOW + 1_000, NOW + WAIT, NOW + WAIT + 1_000, NOW + 2 * INTERVAL])
       await expect(sendAlerts(dying, now)).rejects.toThrow('dead')
-    expect(await sendAlerts(one.deps, NOW + INTERVAL + SETTLED_AFTER)).toMatchObject({ next: undefined })
+    expect(await sendAlerts(one.deps, NOW + 2 * INTERVAL)).toMatchObject({ next: undefined })
     await one.look(NOW + 49 * 3_600_000)
     const made = await one.deliveries()
     expect(made.map(({ receiver }) => receiver).sort()).toEqual(['a', 'b'])

@@ -37,15 +37,15 @@ const CHANGES: Readonly<Record<NotificationShape['alert']['reason'], string>> = 
   recovered: 'Resolved',
   repeat: 'Still',
   uninstalled: 'Uninstalled',
+  lost: 'Closed',
   test: 'Test',
 }
 
 /** `New: critical at 96 %`. */
 function changeOf({ alert: { kind, status, level, reason, percent, usage } }: NotificationShape): Html {
   const at = percent !== undefined ? formatPercent(percent) : usage === undefined ? '' : formatCount(usage)
-  const what = kind === 'limit-changed' ? 'Limit changed' : CHANGES[reason]
   const shown = kind === 'limit-changed' || status === 'resolved' ? undefined : html`: ${levelBadge(level)}`
-  return html`${what}${shown}${at === '' ? '' : ` at ${at}`}`
+  return html`${kind === 'limit-changed' ? 'Limit changed' : CHANGES[reason]}${shown}${at === '' ? '' : ` at ${at}`}`
 }
 
 const OUTCOME: Record<NotificationShape['fate'], string> = {

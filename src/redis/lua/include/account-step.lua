@@ -1,5 +1,6 @@
 --!include redis-now
 --!include append-transitions
+--!include recheck-waiting
 --!include is-as-read
 -- Shared by every step on an account. KEYS[1] is the account's own; the names of all others are made here as `keys.ts` makes
 -- them. Each name is made where it is needed: a step needs six of them, and making all was a tenth of it.
@@ -273,6 +274,8 @@ local function writeAlerts(hubId, writes)
     else redis.call('HSET', alertsKey(), change[1], change[3]) end
   end
   appendTransitions(AT, AT .. ':transitions:' .. OF, writes.entries)
+  -- Alerts about all accounts hold others back.
+  if OF == '0' and #writes.changes > 0 then recheckWaiting(AT) end
   if #writes.changes > 0 then
     if redis.call('EXISTS', alertsKey()) == 1 then redis.call('SADD', alertingKey(), hubId)
     else redis.call('SREM', alertingKey(), hubId) end

@@ -13,9 +13,9 @@ local function placeInLog(log, entry)
 end
 
 -- Appends transitions of alerts (`AT`: prefix of all keys), as `encodeEntry` makes them: each goes to the log, and is the news
--- of its alert in the place of the one before. News: place in the log, number of the
--- transition up to which every receiver was sent all, those receivers ('-' = none), whether the alert began with a
--- first reading, and the entry. Due at once: by minus the moment since which no daemon has read it.
+-- of its alert in the place of the one before. News: place in the log, number of the transition up to which it was decided
+-- what each receiver is sent, receivers that know of the alert ('-' = none), whether the alert began with a first
+-- reading, and the entry. Unsent from now on, or since an earlier one of the alert is.
 -- `own`: key of the places of the account's own newest ones.
 local function appendTransitions(AT, own, entries)
   local log, news = AT .. ':transitions', AT .. ':news'
@@ -27,12 +27,10 @@ local function appendTransitions(AT, own, entries)
     redis.call('RPUSH', own, place)
     redis.call('LTRIM', own, -MOST_OF_ACCOUNT, -1)
     local before = redis.call('HGET', news, alert)
-    local settled, to, first = string.match(before or '', '^%S+ (%d+) (%S+) (%d) ')
-    settled = settled or (number or 1) - 1
+    local decided, to, first = string.match(before or '', '^%S+ (%d+) (%S+) (%d) ')
+    decided = decided or (number or 1) - 1
     first = first or (string.find(entry, '"firstReading":true', 1, true) and 1 or 0)
-    redis.call('HSET', news, alert, table.concat({ place, settled, to or '-', first, entry }, ' '))
-    if tonumber(redis.call('ZSCORE', AT .. ':due:alert', alert) or '0') >= 0 then
-      redis.call('ZADD', AT .. ':due:alert', -redisNow(), alert)
-    end
+    redis.call('HSET', news, alert, table.concat({ place, decided, to or '-', first, entry }, ' '))
+    redis.call('ZADD', AT .. ':unsent', 'NX', redisNow(), alert)
   end
 end
