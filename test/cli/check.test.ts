@@ -256,6 +256,6 @@ test('readings that are spoilt make their account unknown, and hide no other', a
   await scene.redis.connect().set(keys.account(HOSTILE).poll, 'spoilt')
   const ran = await check(String(HOSTILE), String(ACME))
   // The alert of its last reading is open still.
-  expect(ran).toMatchObject({ code: 2, out: expect.stringMatching(/^unknown +3 .* damaged/m) })
+  expect(ran).toMatchObject({ code: 2, out: expect.stringMatching(/^unknown +3 .* Limits have not been read yet/m) })
   expect(ran.out).toMatch(/ accounts=2 .* series=3 /)
 })
