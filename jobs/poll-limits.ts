@@ -39,13 +39,17 @@ export async function pollWanted(deps: PollWork, hubId: number, signal: AbortSig
   const commits = new PollCommits(deps, (outcome) => {
     is = outcome
   })
+  // A plan or claim of another worker since then stays. Where Redis does not answer, the claim ends by itself.
+  const giveBack = () => deps.due.move('poll', claimed, claimed.before).catch(() => undefined)
+  // A stop leaves a call that hangs behind: the next poll must not wait for its claim.
+  signal.addEventListener('abort', giveBack)
   try {
     const [account] = await load(deps, [claimed])
     if (account !== undefined) await pollOne(pollingBy(deps, { signal, asksAll: true }), commits, account)
     await commits.flush()
   } finally {
-    // A plan or claim of another worker since then stays.
-    await deps.due.move('poll', claimed, claimed.before)
+    signal.removeEventListener('abort', giveBack)
+    await giveBack()
   }
   deps.metrics.polls.inc({ outcome: is })
   return is
@@ -92,13 +96,11 @@ interface Polling extends PollOrder {
 async function pollOne(polling: Polling, commits: PollCommits, { loaded, ...claimed }: ToPoll): Promise<void> {
   const { deps } = polling
   if (loaded instanceof Error) throw loaded
-  const made =
-    loaded === 'gone'
-      ? ({ is: 'gone' } as const)
-      : await deps.movement.inHand('poll', claimed.hubId, () => makePoll(polling.ask, loaded, polling))
+  if (loaded === 'gone') return commits.ended('gone')
+  const made = await deps.movement.inHand('poll', claimed.hubId, () => makePoll(polling.ask, loaded, polling))
   if ('answers' in made) return commits.add({ ...claimed, next: await decide(polling, made) })
   // A worker that has claimed or planned it since has it.
-  if (made.is !== 'gone') await deps.due.move('poll', claimed, made.at)
+  await deps.due.move('poll', claimed, made.at)
   commits.ended(made.is)
 }
 

@@ -23,8 +23,7 @@ export function tendHistory(deps: TendWork, signal: AbortSignal): Promise<void> 
       await tendAccount(deps, account.hubId)
       await due.move('history', account, clock.now() + DAY_MS)
     },
-    failed: async ({ hubId }, err) =>
-      log.error({ code: 'tend.error', hubId, err }, 'this history could not be planned'),
+    failed: async ({ hubId }, err) => log.error({ code: 'tend.error', hubId, err }, 'this history was not planned'),
   })
 }
 
