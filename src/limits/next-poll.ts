@@ -143,14 +143,14 @@ function rest(poll: MadePoll, rules: PollRules, hot: Pick<PollState, 'bucket' | 
   }
 }
 
-/** Until when polls rest, and by which rules. */
+/** Until when polls rest, and by which rules: not where something failed, as not everything was read then. */
 function restAfter(
   rules: PollRules,
   poll: MadePoll,
-  { digests, failing, blocked, records }: PollState,
+  { digests, records }: PollState,
   { restUntil, states }: PollJudgement,
 ): Pick<PollState, 'rules' | 'restUntil'> {
-  if (digests === '' || failing !== undefined || blocked !== undefined) return { rules: '', restUntil: 0 }
+  if (digests === '') return { rules: '', restUntil: 0 }
   const forecastsUntil = freshUntil(poll.account.forecasts, poll.at)
   const until = Math.min(restUntil, forecastsUntil, records === undefined ? restUntil : renewAt(records.until, rules))
   return { rules: rulesDigest(rules, poll, states), restUntil: until }
