@@ -95,7 +95,6 @@ describe('connecting with a code', () => {
       notAvailable: none,
       bucket: nothing,
       gaps: none,
-      unreadable: none,
     })
     expect(await one.registry.grantedScopes(HUB)).toEqual(scopes)
     const refreshAt = Number(await one.dueAt('refresh'))
