@@ -134,7 +134,7 @@ test('an account whose access token is refused in polls, whatever is refreshed, 
   const now = clock.now()
   const alert = encodeState({ ...openState('warning', 'poll', now), cause: 'unauthorized' })
   await commitPoll(steps, keys, 4, now, () => ({
-    watch: { failing: { count: 9, reason: '401', at: now, since: now } },
+    state: { failing: { count: 9, reason: '401', at: now, since: now } },
     more: { alerts: { changes: [['poll', '', alert]], entries: [] } },
   }))
   expect((await ask('POST', PATH, BEARER)).status).toBe(200)
