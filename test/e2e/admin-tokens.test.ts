@@ -206,18 +206,6 @@ describe('tokens of accounts, and named ones', () => {
     expect(out).toContain(`Pages and API now accept the token in ${join(dataDir, 'admin-token')}\n`)
   })
 
-  test.each([
-    [['add', 'a b', '--scopes', 'read'], /1 to 40 letters/],
-    [['add', 'config', '--scopes', 'read'], /taken by Plimsoll itself/],
-    [['add', 'ann', '--scopes', 'everything'], /read, tokens, write/],
-    [['add', 'ann', '--scopes', ''], /read, tokens, write/],
-    [['add', 'ann'], /required option '--scopes/],
-  ])('admin-tokens %j is wrong usage', async (args, why) => {
-    const { code, out, err } = await adminTokens(...args)
-    expect([code, out]).toEqual([2, ''])
-    expect(err).toMatch(why)
-  })
-
   test('what the daemon refreshed for who asked counts in its metrics', async () => {
     const texts = await Promise.all(daemons.map(async (daemon) => (await ask(daemon, '/metrics')).text()))
     const sum = (pattern: RegExp) => texts.reduce((total, text) => total + Number(pattern.exec(text)?.[1] ?? 0), 0)

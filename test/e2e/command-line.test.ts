@@ -2,9 +2,6 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { encodeState } from '../../src/alerts/alert-state.ts'
-import { createKeys } from '../../src/redis/keys.ts'
-import { NO_ACCOUNT } from '../../src/redis/steps.ts'
 import { plimsoll, plimsollHere, run } from '../support/command.ts'
 import {
   connectAccount,
@@ -57,26 +54,6 @@ test('a command does without the library that sends mails', async () => {
   const hook = `data:text/javascript,import { registerHooks } from 'node:module'; registerHooks({ ${tell} })`
   const { err } = await run(process.execPath, ['--import', hook, MAIN, 'check', '--config', config], scene.folder)
   expect(err).not.toContain('nodemailer')
-})
-
-test('people get a table with the same accounts', async () => {
-  const { out } = await command('accounts', 'list')
-  for (const hubId of hubIds.slice(0, 3)) expect(out).toContain(String(hubId))
-  expect(out.split('\n')[0]).toMatch(/^HUB ID +DOMAIN +STATE/)
-  expect(JSON.parse((await command('accounts', 'list', '--stale', '--json')).out)).toEqual([])
-})
-
-test('accounts show tells what is known of one account, and refuses one that nobody knows', async () => {
-  await eventually('a first poll', async () =>
-    (await command('accounts', 'show', String(hubIds[0]))).out.includes('custom properties'),
-  )
-  const { out } = await command('accounts', 'show', String(hubIds[0]))
-  expect(out).toMatch(/^SERIES +USAGE +LIMIT +% +DAYS LEFT +ALERT$/m)
-  const { code, err } = await plimsoll(['accounts', 'show', '42', '--config', config], scene.folder)
-  expect({ code, err }).toEqual({
-    code: 1,
-    err: 'plimsoll: there is no account 42: plimsoll accounts list shows all\n',
-  })
 })
 
 test('an account is named by its domain too; one that no account has is an error with the nearest', async () => {
@@ -184,38 +161,6 @@ test('accounts uninstall --wait comes back with the proof, and the story tells a
     'refresh token deleted',
     'record deleted',
   ])
-})
-
-test('status and alerts list answer, for people and for programs', async () => {
-  expect((await command('status')).out).toMatch(
-    /accounts +\d+.*fresh readings +100 %, 0 stale, 0 failing, should be at least 95 %.*daemons +1 running \(.+ pid \d+\)/s,
-  )
-  expect(JSON.parse((await command('status', '--json')).out)).toMatchObject({
-    accounts: { total: 4 },
-    coverage: { share: 1, stale: 0 },
-  })
-  expect(JSON.parse((await command('alerts', 'list', '--json')).out)).toEqual([])
-})
-
-test('an alert about the whole fleet is listed without an account', async () => {
-  const store = scene.redis.connect()
-  const keys = createKeys('plimsoll')
-  const { alerts } = keys.account(NO_ACCOUNT)
-  const since = Date.parse('2026-11-21T10:00:00.000Z')
-  const state = { rule: 'fleet', since, transitions: 1, sentAt: since, lastSent: null, pending: null }
-  await store.hset(alerts, 'data', encodeState({ ...state, level: 'critical' }))
-  await store.sadd(keys.alerting, NO_ACCOUNT)
-  try {
-    const { out } = await command('alerts', 'list')
-    expect(out).toMatch(/^critical +all accounts +Redis lost Plimsoll's data +[0-9]+ days/m)
-    expect((await command('status')).out).toMatch(/^critical +all accounts +Redis lost Plimsoll's data/m)
-    const [alert] = JSON.parse((await command('alerts', 'list', '--json')).out)
-    expect(alert).toMatchObject({ kind: 'fleet', hubId: null, field: 'data' })
-    expect(alert).not.toHaveProperty('hubDomain')
-  } finally {
-    await store.del(alerts)
-    await store.srem(keys.alerting, NO_ACCOUNT)
-  }
 })
 
 test('wrong usage exits with 2 and says how it goes', async () => {

@@ -1,5 +1,6 @@
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { expect, test } from 'vitest'
+import { scopesFor } from '../../src/http/access/access.ts'
 import { SCOPES } from '../../src/http/access/scopes.ts'
 import { PROBLEM_KINDS } from '../../src/http/problem.ts'
 import { OPERATIONS } from '../../src/operations/all-operations.ts'
@@ -138,7 +139,13 @@ async function seeded() {
   await poll(1234567, readings(now, 960), { overall: full }, shown)
   const pace = { perDay: 10, perDayLow: 5, perDayHigh: 20, leap: 0, bend: 0 }
   await foresee(steps, keys, 1234567, { at: now, rising: { overall: pace } })
-  const silence = { matchers: [['kind', 'token']], author: 'ann', comment: 'x', createdAt: now, endsAt: now + 60_000 }
+  const silence = {
+    matchers: [{ name: 'kind', value: 'token' }],
+    author: 'ann',
+    comment: 'x',
+    createdAt: now,
+    endsAt: now + 600_000,
+  }
   await steps.hset(keys.delivery.silences, 's-4k7mp', JSON.stringify(silence))
   await deps.receiverStore.see(['ops-hook'], now)
   const attempt = { at: now, id: 'd1', receiver: 'ops-hook', type: 'alert.firing', attempt: 1, outcome: 'retry' }
@@ -151,9 +158,9 @@ async function seeded() {
 const withExample = OPERATIONS.filter(({ example }) => example !== undefined)
 
 test.each(withExample.map((operation) => [operation.id, operation] as const))(
-  'the example of %s works, with its scope and no other',
+  'the example of %s works, with its scope and no other, and for nobody without a token',
   async (_id, operation) => {
-    const { ask, addToken } = await seeded()
+    const { ask, addToken, signIn, steps, keys, clock } = await seeded()
     const { method, example, answers, scope } = operation
     const body = example?.body && JSON.stringify(example.body)
     // node leaves the length of what a DELETE carries to whoever sends it.
@@ -161,6 +168,19 @@ test.each(withExample.map((operation) => [operation.id, operation] as const))(
     const other = await addToken('other', ...SCOPES.filter((one) => one !== scope).slice(0, 3))
     const refused = await ask(method, exampleAddress(operation), { ...more, authorization: `Bearer ${other}` }, body)
     expect(refused.status, refused.text).toBe(403)
+    const needed = scopesFor(scope).join(' ')
+    expect(refused.headers['www-authenticate']).toBe(`Bearer error="insufficient_scope", scope="${needed}"`)
+    // A session reads, but changes nothing and gets no token.
+    if (scope === 'write' || scope === 'tokens') {
+      const bySession = await ask(method, exampleAddress(operation), { ...more, ...(await signIn()) }, body)
+      expect(bySession).toMatchObject({ status: 403, json: { detail: expect.stringContaining('Bearer') } })
+    }
+    await steps.hdel(keys.adminTokens, 'other')
+    clock.move(1_000)
+    for (const who of [{}, { authorization: 'Bearer wrong' }, { authorization: `Bearer ${other}` }]) {
+      const strange = await ask(method, exampleAddress(operation), { ...more, ...who }, body)
+      expect(strange).toMatchObject({ status: 401, headers: { 'www-authenticate': 'Bearer' } })
+    }
     const answer = await ask(method, exampleAddress(operation), { ...BEARER, ...more }, body)
     expect(Object.keys(answers), answer.text).toContain(String(answer.status))
     const { items } = answer.json ?? {}

@@ -19,7 +19,13 @@ beforeAll(async () => {
   await seedAccount(store, keys, { hubId: 7654321, hubDomain: 'globex.example.com', obtainedAt: clock.now() })
   const opened = encodeState(openedState('critical', 'full', clock.now()))
   await store.hset(keys.account(1234567).alerts, 'overall', opened)
-  const silence = { matchers: [['kind', '*']], author: 'a', comment: 'c', createdAt: 1, endsAt: clock.now() + 60_000 }
+  const silence = {
+    matchers: [{ name: 'kind', value: '*' }],
+    author: 'a',
+    comment: 'c',
+    createdAt: 1,
+    endsAt: clock.now() + 60_000,
+  }
   await store.hset(keys.delivery.silences, 's-4k7mp', JSON.stringify(silence))
   await store.sadd(keys.alerting, 1234567)
 })

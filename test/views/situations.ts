@@ -156,8 +156,8 @@ export const SITUATIONS: Record<string, (server: Server) => Promise<void>> = {
     purgeAt: String(Date.parse('2026-11-24T10:00:00Z')),
   }),
   'alerts about all accounts are open': async (server) => {
-    const critical = openState('critical', 'fleet', server.clock.now())
-    await server.fleetAlerts({ 'token-endpoint': critical, data: critical })
+    const since = (ago: number) => openState('critical', 'fleet', server.clock.now() - ago)
+    await server.fleetAlerts({ 'token-endpoint': since(0), data: since(MINUTE) })
     await connectAndRead(server, { overall: openState('critical', 'full', server.clock.now()) })
   },
   'a daemon is silent, another is ill': async ({ steps, keys, clock }) => {
