@@ -79,7 +79,7 @@ export interface JobDeps
 }
 
 /** Services of a job on accounts. */
-type ChunkWork = 'queues' | 'metrics' | 'movement' | 'due' | 'repair' | 'inFlight'
+type ChunkWork = 'queues' | 'metrics' | 'movement' | 'due' | 'repair' | 'inFlight' | 'callMs'
 
 export type RefreshWork = Pick<
   JobDeps,

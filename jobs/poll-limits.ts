@@ -69,7 +69,7 @@ async function claimOne(deps: PollWork, hubId: number) {
 }
 
 function claimMs(deps: PollWork): number {
-  return longestPollMs(deps, deps.movement.callMs)
+  return longestPollMs(deps, deps.callMs)
 }
 
 /** A claimed account, as it was read right after. */

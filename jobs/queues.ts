@@ -13,22 +13,18 @@ export const SWEEPS = [
 ] as const
 export type SweepKind = (typeof SWEEPS)[number]
 
-export interface ChunkJob {
-  hubIds: number[]
-}
-
 export interface DeliverJob {
   deliveryId: string
 }
 
 export interface Queues {
-  refreshTokens: Queue<ChunkJob>
+  refreshTokens: Queue
   pollLimits: Queue
   uninstall: Queue
   deliver: Queue<DeliverJob>
   tendHistory: Queue
   /** Has a worker look for what is due: a job without data, one at a time of each process. */
-  look(kind: 'pollLimits' | 'uninstall' | 'tendHistory', now: number): Promise<void>
+  look(kind: Exclude<keyof typeof QUEUE, 'deliver'>, now: number): Promise<void>
   /**
    * Plans a sweep at a moment, or right away: in this daemon, or those that sweep. Never rejects: what was found is in
    * Redis, and a daemon that was not woken finds it at its next tick.
@@ -53,8 +49,6 @@ export const QUEUE = {
   tendHistory: 'tend-history',
 } as const
 
-/** A failed chunk is not tried again: what it had claimed is due again by itself. */
-const CHUNK_OPTIONS = { attempts: 1, removeOnComplete: true, removeOnFail: { count: 100 } }
 /** Jobs that wait in their queue once, by their id; a failed one must not keep that id taken. */
 const ONCE_OPTIONS = { attempts: 1, removeOnComplete: true, removeOnFail: true }
 /** A thousand polls that find work in one slot send one wake-up. */
@@ -68,7 +62,7 @@ export function createQueues(connection: Store, prefix: string, clock: Clock, lo
   const shared = { connection: connection as Redis, prefix, skipMetasUpdate: true }
   const once = <T>(name: string) => new Queue<T>(name, { ...shared, defaultJobOptions: ONCE_OPTIONS })
   const queues = {
-    refreshTokens: new Queue<ChunkJob>(QUEUE.refreshTokens, { ...shared, defaultJobOptions: CHUNK_OPTIONS }),
+    refreshTokens: once(QUEUE.refreshTokens),
     pollLimits: once(QUEUE.pollLimits),
     uninstall: once(QUEUE.uninstall),
     deliver: once<DeliverJob>(QUEUE.deliver),

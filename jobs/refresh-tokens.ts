@@ -1,23 +1,40 @@
 import { type Identified, identifyAccount } from '../src/accounts/identify-account.ts'
 import { beginUninstall, uninstallAfterRefusal } from '../src/accounts/uninstall.ts'
-import { Leases } from '../src/tokens/leases.ts'
+import { refreshClaimMs } from '../src/tokens/redeem.ts'
 import { type Occasion, type RefreshOutcome, refreshTokensOf } from '../src/tokens/refresh-account.ts'
-import { eachAccount } from './each-account.ts'
 import type { RefreshWork } from './job-deps.ts'
-import type { ChunkJob } from './queues.ts'
+import { accountFailed, workOff } from './work-off.ts'
 
 /** One account's; also for what needs a token, and starts no uninstall. */
-type RefreshOneWork = Omit<RefreshWork, 'closeAlerts' | 'uninstallAfterRefusedMs' | 'due' | 'repair'>
+type RefreshOneWork = Omit<RefreshWork, 'closeAlerts' | 'uninstallAfterRefusedMs' | 'repair'>
 type Refreshed = Extract<RefreshOutcome, { is: 'refreshed' }>
 type Failed = Extract<RefreshOutcome, { is: 'failed' }>
 
-/** A chunk of accounts whose tokens are due. */
-export function refreshTokens(deps: RefreshWork, { hubIds }: ChunkJob, signal: AbortSignal): Promise<void> {
-  const occasion = { batch: deps.endpoint.nextBatch(), leases: new Leases(deps.tokens, deps.clock) }
-  return eachAccount(deps, hubIds, signal, async (hubId) => {
-    const outcome = await refreshed(deps, hubId, occasion)
-    if (outcome.is === 'waiting') await deps.due.plan('refresh', [hubId], outcome.until)
-    else if (outcome.is === 'failed') await uninstallIfRefusedLong(deps, hubId, outcome)
+/** Calls of so long are claimed ahead: where the endpoint is slow, the order is decided as late as can be. */
+export const AHEAD_MS = 500
+
+/** Accounts whose tokens are due, as many as the token endpoint takes soon; one as a trial while it fails. */
+export function refreshTokens(deps: RefreshWork, signal: AbortSignal): Promise<void> {
+  const { due, endpoint, clock } = deps
+  const batch = endpoint.nextBatch()
+  return workOff(clock, signal, {
+    atOnce: deps.inFlight.limit,
+    claim: async (most) => {
+      const { calls, isProbe } = await endpoint.room(AHEAD_MS, undefined)
+      if (calls === 0) return []
+      const age = clock.stopwatch()
+      // Any one as a trial: if always the same is dead, the end of the trouble would never be seen.
+      const first = isProbe ? deps.random() : 0
+      const claimed = await due.claim('refresh', Math.min(most, calls), refreshClaimMs(deps.callMs), first)
+      return claimed.map(({ hubId, claim }) => ({ hubId, claim, age }))
+    },
+    work: async (claimed) => {
+      const { hubId } = claimed
+      const outcome = await refreshed(deps, hubId, { batch, claimed })
+      if (outcome.is === 'waiting') await due.move('refresh', claimed, outcome.until)
+      else if (outcome.is === 'failed') await uninstallIfRefusedLong(deps, hubId, outcome)
+    },
+    failed: ({ hubId }, error) => accountFailed(deps, 'refresh', hubId, error),
   })
 }
 

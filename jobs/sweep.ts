@@ -1,4 +1,3 @@
-import { chooseDue, chooseProbe, type DueToken } from '../src/accounts/choose-due.ts'
 import { type FinishDeps, finishGrant } from '../src/accounts/finish-grant.ts'
 import { sweepDigests } from '../src/alerts/send-digests.ts'
 import { recheckWaiting } from '../src/alerts/sending/read-due.ts'
@@ -11,36 +10,11 @@ import { Failures } from '../src/runtime/concurrency.ts'
 import { claimGrants } from '../src/tokens/parked-grants.ts'
 import type { JobDeps } from './job-deps.ts'
 import { mailInstallers } from './mail-installers.ts'
-import { type ChunkJob, type Queues, SWEEPS, type SweepKind } from './queues.ts'
+import { type Queues, SWEEPS, type SweepKind } from './queues.ts'
+import { AHEAD_MS } from './refresh-tokens.ts'
 import { sendEvents } from './send-events.ts'
 import { sweepFleet } from './sweep-fleet.ts'
 import { sweepReceivers } from './sweep-receivers.ts'
-
-/** Accounts per job: below 50 the queue itself is felt, above 500 nothing is won. */
-const CHUNK = 200
-/** Chunks that may wait: more would only age in the queue, and their claims with them. */
-const MOST_WAITING = 50
-/** Refreshes are handed on for so long ahead: where the endpoint is slow, the order is decided as late as can be. */
-const AHEAD_MS = 1_500
-/**
- * Each sweep goes through the whole backlog: one after every few accounts cost a fleet of 40,000 that came due at once as much as
- * their refreshes. So the next sweep comes when half of those that wait have gone, and a few times within what is handed
- * on ahead.
- */
-const ENOUGH_WAITING = MOST_WAITING / 2
-const SWEEP_AGAIN_MS = 50
-const SWEEP_AHEAD_AGAIN_MS = AHEAD_MS / 5
-
-/**
- * Between two sweeps of a fleet at rest: of its token's life, or its period, no account waits for more than a
- * hundredth, and accounts that come due meanwhile travel in the same chunk.
- */
-const REST_MS = 2_500
-const REST_SHARE = 0.01
-
-function nextSweepAt(rest: number, next: number | undefined, now: number): number | undefined {
-  return next === undefined ? undefined : Math.max(next, now + Math.min(REST_MS, rest * REST_SHARE))
-}
 
 /** Far longer than it takes, so that it is begun again only where whoever had begun it died. */
 const SET_BACK_CLAIM_MS = 30_000
@@ -109,37 +83,13 @@ async function sweepDue(
   return now + LOOK_AGAIN_MS
 }
 
-/**
- * Claims as many as the token endpoint will take soon, nearest to expiry first; one as a trial while the endpoint
- * fails. The rest stay due.
- */
+/** Not while the token endpoint takes no call. */
 async function sweepTokens(deps: JobDeps): Promise<number | undefined> {
-  const queue = deps.queues.refreshTokens
-  const waiting = await queue.getWaitingCount()
-  const now = deps.clock.now()
-  if (waiting > ENOUGH_WAITING) return now + SWEEP_AGAIN_MS
-  const { due, next, fleet } = await deps.due.dueTokens(now)
-  const { calls, until, isProbe } = await deps.endpoint.room(AHEAD_MS, fleet)
-  const places = Math.min(MOST_WAITING * CHUNK, calls) - waiting * CHUNK
-  const chosen = isProbe && places > 0 ? chooseProbe(due, deps.random()) : chooseDue(due, Math.max(0, places), now)
-  await handOn(queue, await deps.due.claimTokens(chosen, now), now)
-  if (chosen.length === due.length) return nextSweepAt(shortestLife(due), next, now)
-  return Math.max(until, now + (calls < MOST_WAITING * CHUNK ? SWEEP_AHEAD_AGAIN_MS : SWEEP_AGAIN_MS))
-}
-
-/** 0: of those that will come due nothing is known. */
-function shortestLife([first, ...others]: readonly DueToken[]): number {
-  const lifeOf = ({ obtainedAt, expiresAt }: DueToken) => expiresAt - obtainedAt
-  return first === undefined ? 0 : others.reduce((least, one) => Math.min(least, lifeOf(one)), lifeOf(first))
-}
-
-/** BullMQ would note by the clock of this machine since when a job waits. */
-async function handOn(queue: Queues['refreshTokens'], hubIds: number[], timestamp: number) {
-  const chunks: ChunkJob[] = []
-  for (let from = 0; from < hubIds.length; from += CHUNK) {
-    chunks.push({ hubIds: hubIds.slice(from, from + CHUNK) })
-  }
-  if (chunks.length > 0) await queue.addBulk(chunks.map((data) => ({ name: queue.name, data, opts: { timestamp } })))
+  const { due, endpoint, clock } = deps
+  const next = await due.next('refresh')
+  if (next === undefined || next > clock.now()) return next
+  const { calls, until } = await endpoint.room(AHEAD_MS, await due.countDue('refresh', Number.POSITIVE_INFINITY))
+  return calls === 0 ? Math.max(until, clock.now() + LOOK_AGAIN_MS) : sweepDue(deps, 'refresh', 'refreshTokens')
 }
 
 /** Alerts, then what else receivers want to know: what can't be read for the one keeps nothing from the other. */

@@ -11,7 +11,7 @@ export function uninstall(deps: UninstallWork, signal: AbortSignal): Promise<voi
   const { due, clock, movement, metrics, queues } = deps
   return workOff(clock, signal, {
     atOnce: AT_ONCE,
-    claim: (most) => due.claim('uninstall', most, movement.callMs + LONGEST_WAIT_MS),
+    claim: (most) => due.claim('uninstall', most, deps.callMs + LONGEST_WAIT_MS),
     work: async (account) => {
       const outcome = await movement.inHand('uninstall', account.hubId, () => runUninstall(deps, account))
       metrics.uninstalls.inc({ outcome: outcome.is })

@@ -7,7 +7,7 @@ import { deliver, PER_RECEIVER, type StopSignals } from './deliver.ts'
 import type { JobDeps } from './job-deps.ts'
 import { type PlannedSweeps, startSweeps } from './planned-sweeps.ts'
 import { pollLimits } from './poll-limits.ts'
-import { type ChunkJob, type DeliverJob, QUEUE, type SweepKind } from './queues.ts'
+import { type DeliverJob, QUEUE, type SweepKind } from './queues.ts'
 import { refreshTokens } from './refresh-tokens.ts'
 import { sweep } from './sweep.ts'
 import { tendHistory } from './tend-history.ts'
@@ -66,7 +66,7 @@ function openWorkers(connection: Store, inForce: InForce<JobDeps>, stop: StopSig
   const open = <T>(name: string, atATime: number, work: Work<T>) =>
     openWorker({ name, atATime, connection, inForce }, work)
   return {
-    refreshTokens: open<ChunkJob>(QUEUE.refreshTokens, 8, (now, job) => refreshTokens(now, job, stop.stopping)),
+    refreshTokens: open(QUEUE.refreshTokens, 1, (now) => refreshTokens(now, stop.stopping)),
     pollLimits: open(QUEUE.pollLimits, 1, (now) => pollLimits(now, stop.stopping)),
     uninstall: open(QUEUE.uninstall, 1, (now) => uninstall(now, stop.stopping)),
     tendHistory: open(QUEUE.tendHistory, 1, (now) => tendHistory(now, stop.stopping)),

@@ -2,63 +2,25 @@ import type { Store } from '../redis/connect.ts'
 import { type DueKind, type DueSet, hubIdsIn, type Keys } from '../redis/keys.ts'
 import { chunksOf } from '../runtime/chunks-of.ts'
 import { freshBytes } from '../runtime/fresh-bytes.ts'
-import type { DueToken } from './choose-due.ts'
 
 /** Work that is due for longer is not being done: a sweep comes every few seconds. */
 export const OVERDUE_AFTER_MS = 60_000
-
-/**
- * A claim on a token lasts a tenth of the token's life, because for a life of 20 seconds another worker must get its turn
- * before the token expires; one that has no life yet is waited for longest.
- */
-const TOKEN_CLAIM = { shortestMs: 1_000, longestMs: 60_000 }
 
 /** Steps of the fraction that a moment of this size has room for: a claim has a fraction. */
 const FRACTIONS = 4096
 const freshChance = () => freshBytes(2).readUInt16BE() / 65_536
 
-/**
- * Due accounts that are compared to find the nearest to expiry. Of more, half are those that are due longest and half those that
- * came last: thousands that were imported at once must not hide accounts that came due after them.
- */
-const MOST_COMPARED = 20_000
-/** So many accounts take Redis a few ms; then others have their turn. */
+/** Accounts that are read at a time: others have their turn then. */
 const READ_AT_ONCE = 1_000
 
-/**
- * A backlog of more than so many is read anew a second later: a sweep comes many times a second while it is worked off, and what was
- * read for each of them cost the more the longer it was.
- */
-const LONG_BACKLOG = 2_000
-const BACKLOG_KEPT_MS = 1_000
-
-/** Accounts that are read for the first expiry; as failing. */
-const MOST_WALKED = 128_000
+/** Accounts that fail, and are read for how many are overdue. */
 const MOST_FAILING = 10_000
-
-/**
- * A result that took more than so many accounts is cached, because every request for
- * metrics or status needs it, some every few seconds: of 100,000 with tokens of 30 minutes it reads a third.
- */
-const LONG_WALK = 5_000
-const REMEMBERED_MS = 5_000
-
-/** The longest wait of an account that the token endpoint turned away with 429. */
-const LONGEST_WAIT_MS = 300_000
 
 /** An account that is worked on by one worker alone. */
 export interface Claimed {
   hubId: number
   /** The account's score: the moment at which it is due again, ms, with a random fraction that shows whose it is. */
   claim: number
-}
-
-interface DueTokens {
-  due: DueToken[]
-  /** The earliest moment that is still to come, or undefined. */
-  next: number | undefined
-  /** How many accounts have a next refresh at all. */
-  fleet: number
 }
 
 export interface DueOutlook {
@@ -75,9 +37,6 @@ export class DueSets {
   readonly #store: Store
   readonly #keys: Keys
   readonly #chance: () => number
-  #longWalk: { at: number; nearest: number | undefined } | undefined
-  /** Rest of a long backlog, nearest to expiry first. */
-  #backlog: ({ at: number } & DueTokens) | undefined
 
   /** `chance`: a number from 0 up to, and not including, 1. */
   constructor(store: Store, keys: Keys, chance = freshChance) {
@@ -86,9 +45,14 @@ export class DueSets {
     this.#chance = chance
   }
 
-  /** Claims up to `most` accounts that are due, for so long: then one that is not done is due again. */
-  async claim(kind: DueSet, most: number, ms: number): Promise<Claimed[]> {
-    const [claim, ...hubIds] = await this.#store.claimAccounts(this.#keys.due[kind], most, ms, this.#mark())
+  /**
+   * Claims up to `most` accounts that are due, for so long: then one that is not done is due again. Of refreshes, where more are due
+   * than that, most are the nearest to the end of their tokens; `first`: which of these goes first, from 0, the nearest, up to 1.
+   */
+  async claim(kind: DueSet, most: number, ms: number, first = 0): Promise<Claimed[]> {
+    const { due, expiry } = this.#keys
+    const nearest = kind === 'refresh' ? [expiry, first] : []
+    const [claim, ...hubIds] = await this.#store.claimAccounts(due[kind], most, ms, this.#mark(), ...nearest)
     return hubIdsIn(hubIds).map((hubId) => ({ hubId, claim: Number(claim) }))
   }
 
@@ -104,105 +68,20 @@ export class DueSets {
     return (1 + Math.floor(this.#chance() * (FRACTIONS - 1))) / FRACTIONS
   }
 
-  /**
-   * Accounts whose tokens are due by `now`. For a long backlog, those that were not chosen since it was read, a moment
-   * ago.
-   */
-  async dueTokens(now: number): Promise<DueTokens> {
-    const known = this.#backlog
-    const isRecent = known !== undefined && now >= known.at && now - known.at < BACKLOG_KEPT_MS
-    if (isRecent && known.due.length > LONG_BACKLOG) {
-      // A newer plan is found when the backlog is read anew.
-      return { ...known, next: Math.min(known.next ?? Number.POSITIVE_INFINITY, known.at + BACKLOG_KEPT_MS) }
-    }
-    const { refresh } = this.#keys.due
-    const [due, [, next], fleet] = await Promise.all([
-      this.#readDue(now),
-      this.#store.zrangebyscore(refresh, `(${now}`, '+inf', 'WITHSCORES', 'LIMIT', 0, 1),
-      this.#store.zcard(refresh),
-    ])
-    const isLong = due.length > LONG_BACKLOG
-    // Sorting a sorted list takes hardly any time.
-    if (isLong) due.sort((a, b) => a.expiresAt - b.expiresAt)
-    const found = { due, next: momentIn(next), fleet }
-    this.#backlog = isLong ? { at: now, ...found } : undefined
-    return found
+  /** End of the first of the tokens that are kept alive, ms; undefined: there is none. */
+  async nearestExpiry(): Promise<number | undefined> {
+    return momentIn((await this.#store.zrange(this.#keys.expiry, 0, '0', 'WITHSCORES'))[1])
   }
 
-  /**
-   * End of the first of the tokens that are kept alive, ms; undefined: there is none. Accounts are read in the order of
-   * their due moments, which come before the ends of their tokens: those that are due after one has ended need no read.
-   * For a large fleet it may be some seconds old.
-   */
-  async nearestExpiry(now: number): Promise<number | undefined> {
-    const last = this.#longWalk
-    if (last !== undefined && Math.abs(now - last.at) < REMEMBERED_MS) return last.nearest
-    const { accountPrefix, due } = this.#keys
-    let [nearest, looked, is] = ['', 0, '']
-    for (let first = 0; first < MOST_WALKED && is !== 'over'; first += READ_AT_ONCE) {
-      const end = first + READ_AT_ONCE - 1
-      const found = await this.#store.nearestExpiry(due.refresh, now, first, end, nearest, accountPrefix)
-      ;[nearest, , is] = found
-      looked += found[1]
-      if (found[1] < READ_AT_ONCE) break
-    }
-    const moment = momentIn(nearest)
-    this.#longWalk = looked > LONG_WALK ? { at: now, nearest: moment } : undefined
-    return moment
-  }
-
-  /**
-   * How many of the accounts that work otherwise have an access token that is over and wait for their refresh; `kept`: how many
-   * have a next refresh at all.
-   */
+  /** How many of the accounts that work have an access token that is over; `kept`: how many have a next refresh at all. */
   async countLate(now: number): Promise<{ late: number; kept: number }> {
-    const late = (await this.#waiting(now)).filter(({ lane }) => lane === 'healthy')
-    return { late: late.length, kept: await this.#store.zcard(this.#keys.due.refresh) }
+    const late = this.#store.zcount(this.#keys.expiry, '-inf', now)
+    return { late: await late, kept: await this.#store.zcard(this.#keys.due.refresh) }
   }
 
-  /** Accounts whose access token is over, and that wait for their refresh. Nothing is read as long as no token is over. */
+  /** Accounts that should be kept alive, and whose access token is over. */
   async expired(now: number): Promise<number[]> {
-    const nearest = await this.nearestExpiry(now)
-    if (nearest === undefined || nearest > now) return []
-    return (await this.#waiting(now)).map(({ hubId }) => hubId)
-  }
-
-  /** Tokens that are over, and due or waiting for their next attempt. */
-  async #waiting(now: number): Promise<DueToken[]> {
-    return (await this.#readDue(now + LONGEST_WAIT_MS)).filter(({ expiresAt }) => expiresAt <= now)
-  }
-
-  async #readDue(now: number): Promise<DueToken[]> {
-    const { accountPrefix, due } = this.#keys
-    const count = await this.#store.zcount(due.refresh, '-inf', now)
-    const half = MOST_COMPARED / 2
-    const pages = count <= MOST_COMPARED ? pagesOf(0, count) : [...pagesOf(0, half), ...pagesOf(count - half, count)]
-    const texts = await Promise.all(
-      pages.map(([first, last]) => this.#store.dueTokens(due.refresh, first, last, accountPrefix)),
-    )
-    // By hubId: one that moved on between two steps is seen twice.
-    const found = new Map<number, DueToken>()
-    for (const text of texts) {
-      const fields = text.split(',')
-      for (let at = 0; at + 5 < fields.length; at += 6) {
-        const token = readDueToken(fields, at)
-        found.set(token.hubId, token)
-      }
-    }
-    return [...found.values()]
-  }
-
-  /** Claims those of the chosen that are still due, and returns them in the order given. */
-  async claimTokens(tokens: readonly DueToken[], now: number): Promise<number[]> {
-    const chosen = tokens.map((token) => ({ hubId: token.hubId, until: now + claimMs(token) }))
-    if (this.#backlog !== undefined) {
-      const asked = new Set(tokens.map(({ hubId }) => hubId))
-      this.#backlog.due = this.#backlog.due.filter(({ hubId }) => !asked.has(hubId))
-    }
-    if (chosen.length === 0) return []
-    const asked = chosen.flatMap(({ hubId, until }) => [hubId, until])
-    const ours = new Set((await this.#store.claimTokens(this.#keys.due.refresh, now, ...asked)).map(Number))
-    return chosen.map(({ hubId }) => hubId).filter((hubId) => ours.has(hubId))
+    return hubIdsIn(await this.#store.zrangebyscore(this.#keys.expiry, '-inf', now))
   }
 
   /** Plans a claimed account, unless another worker has claimed or planned it since. */
@@ -257,32 +136,6 @@ export class DueSets {
     const { due, state, accountPrefix } = this.#keys
     return this.#store.countOverdue(due.refresh, state.failing, at, MOST_FAILING, accountPrefix)
   }
-}
-
-function claimMs({ obtainedAt, expiresAt }: DueToken): number {
-  const { shortestMs, longestMs } = TOKEN_CLAIM
-  const life = expiresAt - obtainedAt
-  return life <= 0 ? longestMs : Math.round(Math.min(Math.max(life / 10, shortestMs), longestMs))
-}
-
-/** The one whose fields begin at `at`: an array of its own for each takes twice as long, of a fleet that came due at once. */
-function readDueToken(fields: readonly string[], at: number): DueToken {
-  const [failures, refreshedAt, state] = [fields[at + 3], fields[at + 4], fields[at + 5]]
-  const isHealthy = (failures === '' || failures === '0') && state === 'active'
-  return {
-    hubId: Number(fields[at]),
-    obtainedAt: Number(fields[at + 1]),
-    expiresAt: Number(fields[at + 2]),
-    lane: !isHealthy ? 'failing' : refreshedAt === '' ? 'new' : 'healthy',
-  }
-}
-
-/** Places from `first` up to, and not including, `end`, as pages of a sorted set. */
-function pagesOf(first: number, end: number): [first: number, last: number][] {
-  return Array.from({ length: Math.ceil((end - first) / READ_AT_ONCE) }, (_, n) => {
-    const from = first + n * READ_AT_ONCE
-    return [from, Math.min(from + READ_AT_ONCE, end) - 1]
-  })
 }
 
 /** Undefined for none. */

@@ -31,7 +31,7 @@ export function processFactsOf(
     const { keys, queues, clock, movement, config } = current()
     const { roles, startedAt, ticks, dataTrouble, answersTrouble } = own()
     let redisRefuses: string | undefined
-    // A write, because a Redis that only reads is of no use: no lease could be taken. Before the start it isn't ours to write to.
+    // A write, because a Redis that only reads is of no use: no account could be claimed. Before the start it isn't ours to write to.
     const [, sweeps, receivers, waiting] = await Promise.all([
       startedAt === undefined ? pages.ping() : pages.hset(keys.progress, 'probe', clock.now()),
       pages.hgetall(keys.progress),

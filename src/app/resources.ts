@@ -173,10 +173,8 @@ function openEndpoint(
   const due = new DueSets(store, keys)
   return new TokenEndpoint({
     text: new EndpointText(store, keys),
-    announce: (...change) => {
-      const announce = fleetAnnouncements(followed.config)
-      return endpointAnnouncer(store, keys, announce, (now) => due.nearestExpiry(now))(...change)
-    },
+    announce: (...change) =>
+      endpointAnnouncer(store, keys, fleetAnnouncements(followed.config), () => due.nearestExpiry())(...change),
     alerted: () => queues.wake('alerts', clock.now()),
     clock,
     log,

@@ -76,6 +76,7 @@ export function buildServices(resources: Resources, config: Config) {
     settings: config.tokens,
     dataDir: config.dataDir,
     share: { requests, perMs: per },
+    callMs: config.provider.timeout,
     historyKeep: historyKeep(config),
     alertAfter: config.limits.alertAfter,
     uninstallKeepMs: config.uninstall.keep,

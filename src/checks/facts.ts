@@ -55,7 +55,7 @@ export function readFleetFacts(deps: FleetSources) {
       overdue: due.countDue('refresh', now - OVERDUE_REFRESH_MS),
     }),
     /** End of the first of the access tokens that are kept alive. */
-    nearestExpiryAt: due.nearestExpiry(now).then((at) => at ?? null),
+    nearestExpiryAt: due.nearestExpiry().then((at) => at ?? null),
     tokenEndpoint: readTokenEndpoint(store, keys),
     coverage: readCoverage(deps.coverage, now),
     failedCalls: readFailedCalls(deps.failedCalls, now),

@@ -42,8 +42,7 @@ const OF_ACCOUNTS = new Set(['refresh-tokens', 'poll-limits', 'uninstall'])
  */
 export class Movement {
   readonly #clock: Clock
-  /** How long one call to the provider may take. */
-  readonly callMs: number
+  readonly #callMs: number
   readonly #queues = new Map<string, { endedAt: number; begun: UnderWay<InHand> }>()
   /** The oldest job that waits in each queue, and when it was first seen to. */
   readonly #waiting = new Map<string, { oldest: number | null; at: number }>()
@@ -54,9 +53,10 @@ export class Movement {
     uninstall: new UnderWay(),
   }
 
+  /** `callMs`: how long one call to the provider may take. */
   constructor(clock: Clock, callMs = 10_000) {
     this.#clock = clock
-    this.callMs = callMs
+    this.#callMs = callMs
   }
 
   /** A job of a queue, or a sweep. */
@@ -146,9 +146,9 @@ export class Movement {
   }
 
   #longestMs(what: string): number {
-    if (isSweep(what)) return LONGEST_SWEEP_MS + CALLS_OF_SWEEP * this.callMs
+    if (isSweep(what)) return LONGEST_SWEEP_MS + CALLS_OF_SWEEP * this.#callMs
     if (!(what in this.#accounts)) return LONGEST_JOB_MS
-    return (what === 'refresh' ? LONGEST_REFRESH_MS : LONGEST_OTHER_MS) + CALLS * this.callMs
+    return (what === 'refresh' ? LONGEST_REFRESH_MS : LONGEST_OTHER_MS) + CALLS * this.#callMs
   }
 }
 

@@ -158,6 +158,8 @@ function fleetKeys(tag: string) {
     domains: `${tag}:domains`,
     /** zset: hubId -> how near its nearest limit is, below 0 where one is reached; only accounts that are near one */
     nearest: `${tag}:nearest`,
+    /** zset: hubId -> when its access token ends, ms; only active accounts, which are kept alive */
+    expiry: `${tag}:expiry`,
     /** zset per state: hubId -> hubId, so that a page of them is a range */
     state: Object.fromEntries(ACCOUNT_STATES.map((state) => [state, `${tag}:accounts:${state}`])) as Record<
       AccountState,

@@ -32,12 +32,9 @@ export type Recorded = 'recorded' | 'unknown' | 'acknowledged' | 'moved' | 'disa
  */
 const STEPS = {
   claimDue: on<[claimed: string[], next: string]>(1),
-  dueTokens: on<string>(1),
-  nearestExpiry: on<[moment: string, looked: number, is: string]>(1),
   countOverdue: on<number>(2),
   readTime: on<number>(1, 'alone'),
   claimSetBack: on<number>(1),
-  claimTokens: on<string[]>(1),
   moveClaim: on<number>(1),
   claimAccounts: on<[claim: string, ...hubIds: string[]]>(1),
   claimAccount: on<'gone' | 'held' | [claim: string, before: string]>(1),
@@ -63,7 +60,6 @@ const STEPS = {
   noteTokenServed: on<'noted' | 'stale'>(1),
   replaceAdminToken: on<'replaced' | 'stale'>(1),
   sendDigest: on<'sent' | 'lost'>(1),
-  renewLease: on<number>(1),
   changeAlerts: on<'changed' | 'stale'>(1),
   changeContact: on<'changed' | 'unknown'>(1),
   changeEndpoint: on<string | null>(2),

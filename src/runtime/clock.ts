@@ -53,14 +53,14 @@ interface Repeated {
   nextAt: number
 }
 
-/** Checked this often: a few times within the third of the shortest lease. */
+/** Checked this often. */
 const CHECK_EVERY_MS = 100
 
 const repeated = new Set<Repeated>()
 let timer: NodeJS.Timeout | undefined
 
 /**
- * One timer for all that is repeated: nearly all leases end before they are renewed once, and a timer of its own for each
+ * One timer for all that is repeated: nearly all of it ends before it was done once, and a timer of its own for each
  * was 2 % of a refresh.
  */
 function every(ms: number, work: () => Promise<void>): () => void {

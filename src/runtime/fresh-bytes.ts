@@ -7,7 +7,7 @@ let pool = Buffer.alloc(0)
 let used = 0
 
 /**
- * A few unpredictable bytes for one caller: nonces, owners of leases. Each stretch of the pool is handed out once,
+ * A few unpredictable bytes for one caller: nonces, marks of claims. Each stretch of the pool is handed out once,
  * and an empty pool is replaced and never written over, so that bytes that a caller keeps do not change. Not for keys:
  * what is to come lies in memory beforehand.
  */

@@ -163,7 +163,7 @@ export class AccessTokens {
     }
   }
 
-  /** Refreshes, or waits for the worker with the lease; refreshes after all if that worker stored nothing. */
+  /** Refreshes, or waits for the worker that has it; refreshes after all if that worker stored nothing. */
   async #refreshOrAwait(hubId: number, version: string): Promise<RefreshOutcome> {
     const { tokens, refresh, clock } = this.#deps
     const until = clock.now() + LONGEST_WAIT_MS

@@ -37,7 +37,7 @@ export function holderFacts(holder: Holder): { hubId: number } | { grant: string
 
 /** Newer tokens of a grant take the place of those before. */
 function nameOf(tokens: TokensToStore): string {
-  return isGrant(tokens) ? tokens.id : `${tokens.hubId} ${tokens.owner}`
+  return isGrant(tokens) ? tokens.id : `${tokens.hubId} ${tokens.claim}`
 }
 
 /** Parts that most work on tokens needs. */
@@ -96,8 +96,8 @@ export class PendingTokens {
   }
 
   /**
-   * A job of this process works on it, or its tokens are not stored. Its refresh token must not be redeemed: a lease protects
-   * nothing here, because a Redis that refuses writes refuses to renew it as well.
+   * A job of this process works on it, or its tokens are not stored. Its refresh token must not be redeemed: its claim may have
+   * ended meanwhile.
    */
   has(holder: Holder): boolean {
     if (this.#atWork.has(holder)) return true

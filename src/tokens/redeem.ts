@@ -5,23 +5,44 @@ import type { AlertWrites } from '../redis/steps.ts'
 import type { InFlight } from '../runtime/concurrency.ts'
 import type { Secret } from '../runtime/secret.ts'
 import { isElsewhere, type RefreshFailure } from './after-failure.ts'
-import type { Lease } from './leases.ts'
 import type { RepairAccount, TokenDeps } from './pending-tokens.ts'
 import { hasNoTokenYet, planRefresh, type RefreshSettings, type TokenTimes } from './plan-refresh.ts'
 import type { AnswerToStore, RefreshContext } from './token-store.ts'
 import { openToken } from './vault.ts'
 
+/** Claims in the set of refreshes that are due. */
+export interface RefreshClaims {
+  claimOne(kind: 'refresh', hubId: number, ms: number): Promise<'gone' | 'held' | { hubId: number; claim: number }>
+}
+
 export interface RedeemDeps extends TokenDeps {
   provider: Pick<ProviderClient, 'refresh'>
   settings: RefreshSettings
   inFlight: InFlight
+  /** How long one call to the provider may take. */
+  callMs: number
   repair?: RepairAccount
 }
 
-/** A refresh token to redeem, by the worker with the account's lease. */
-export interface RedeemJob {
+/** The account's score in its due set: the worker that brought it about has the account to itself. */
+export interface ClaimedRefresh {
   hubId: number
-  owner: string
+  claim: number
+  /** Since it was asked for. */
+  age: () => number
+}
+
+/** Before its call, and after it. */
+const BESIDE_CALL = { share: 0.5, leastMs: 1_000, mostMs: 5_000 }
+
+/** How long a refresh has its account, ms: longer than its call may take. Where its worker dies, it is due again then. */
+export function refreshClaimMs(callMs: number): number {
+  const { share, leastMs, mostMs } = BESIDE_CALL
+  return Math.round(callMs + Math.min(Math.max(callMs * share, leastMs), mostMs))
+}
+
+/** A refresh token to redeem, of an account that was claimed. */
+export interface RedeemJob extends ClaimedRefresh {
   context: Pick<RefreshContext, 'version' | 'refreshToken' | 'previousTokens' | 'state' | 'times' | 'mayBeForeign'>
   /** Alerts that are reported when it works. */
   recovered: AlertWrites
@@ -43,7 +64,7 @@ export type Redeemed =
       rotated: boolean
     }
   | { is: 'failed'; failure: RefreshFailure }
-  /** The lease ended before the request was sent: another worker may have the account. */
+  /** Too little of the claim was left for the request. */
   | { is: 'too-late' }
   /** The process ended before Redis took the answer: it is sealed, for the next start. */
   | { is: 'left' }
@@ -52,23 +73,19 @@ export type Redeemed =
  * From the refresh token to the stored answer: a break in between may lose the account. The tokens before the last one are kept
  * until it has worked: that this one is refused is the case for them.
  */
-export async function redeemAndStore(
-  deps: RedeemDeps,
-  job: RedeemJob,
-  lease: Pick<Lease, 'isHeld'>,
-): Promise<Redeemed> {
+export async function redeemAndStore(deps: RedeemDeps, job: RedeemJob): Promise<Redeemed> {
   const { refreshToken, previousTokens } = job.context
   const opened = openToken(deps.vault, refreshToken, job.hubId, 'refresh')
   if (!opened.ok) return { is: 'failed', failure: opened.failure }
   const current = opened.value
-  let outcome = await redeem(deps, job, { sent: current, current }, lease)
+  let outcome = await redeem(deps, job, { sent: current, current })
   if (!isRefused(outcome)) return outcome
   for (const sealed of previousTokens) {
     const before = openToken(deps.vault, sealed, job.hubId, 'refresh')
     if (!before.ok) outcome = { is: 'failed', failure: before.failure }
     // A provider may give one token for all grants of an account.
     if (!before.ok || isSame(before.value, current)) continue
-    const redeemed = await redeem(deps, job, { sent: before.value, current }, lease)
+    const redeemed = await redeem(deps, job, { sent: before.value, current })
     // Only a refusal counts as refused; that another token could not be tried just now is no answer.
     if (!isRefused(redeemed)) return redeemed
   }
@@ -86,8 +103,8 @@ export interface Sent {
   current: Secret
 }
 
-async function redeem(deps: RedeemDeps, job: RedeemJob, tokens: Sent, lease: Pick<Lease, 'isHeld'>): Promise<Redeemed> {
-  const { clock, inFlight, pending } = deps
+async function redeem(deps: RedeemDeps, job: RedeemJob, tokens: Sent): Promise<Redeemed> {
+  const { clock, inFlight, pending, callMs } = deps
   const place = inFlight.enter('urgent')
   if (place !== undefined) await place
   let sentAt: number
@@ -95,7 +112,7 @@ async function redeem(deps: RedeemDeps, job: RedeemJob, tokens: Sent, lease: Pic
   try {
     // The call may have waited for its turn: a token that another worker has redeemed since must not be sent again. A provider
     // may take that for theft, and end the account's whole grant.
-    if (!lease.isHeld()) return { is: 'too-late' }
+    if (job.age() + callMs >= refreshClaimMs(callMs)) return { is: 'too-late' }
     sentAt = clock.now()
     result = await deps.provider.refresh(tokens.sent)
   } finally {
@@ -111,7 +128,7 @@ async function redeem(deps: RedeemDeps, job: RedeemJob, tokens: Sent, lease: Pic
 
 export function answerToStore(
   settings: RefreshSettings,
-  { hubId, owner, context, recovered }: RedeemJob,
+  { hubId, claim, context, recovered }: Omit<RedeemJob, 'age'>,
   { sent, current }: Sent,
   sentAt: number,
   answer: TokenAnswer,
@@ -121,7 +138,7 @@ export function answerToStore(
   const next = answer.refreshToken ?? sent
   return {
     hubId,
-    owner,
+    claim,
     version,
     access: answer.accessToken,
     // Written only where it is another one: most providers return the same, and encrypting it again would be for nothing.

@@ -1,7 +1,7 @@
 import type { ProviderClient } from '../provider/client.ts'
 import type { Store } from '../redis/connect.ts'
 import type { AccountState } from '../redis/keys.ts'
-import { type AlertWrites, NO_ALERT_WRITES, newOperation } from '../redis/steps.ts'
+import { type AlertWrites, NO_ALERT_WRITES } from '../redis/steps.ts'
 import {
   type AfterFailure,
   afterFailure,
@@ -10,9 +10,15 @@ import {
   UNREADABLE_ANSWER,
 } from './after-failure.ts'
 import type { EndpointVerdict, TokenEndpoint } from './endpoint/token-endpoint.ts'
-import { Lease, Leases } from './leases.ts'
 import { hasNoTokenYet, LONGEST_PAUSE_MS, latestRefresh, NEVER_MS, planRefresh } from './plan-refresh.ts'
-import { type RedeemDeps, type Redeemed, redeemAndStore } from './redeem.ts'
+import {
+  type ClaimedRefresh,
+  type RedeemDeps,
+  type Redeemed,
+  type RefreshClaims,
+  redeemAndStore,
+  refreshClaimMs,
+} from './redeem.ts'
 import type { BeginRefresh, RefreshContext } from './token-store.ts'
 import { keepUnread } from './unread-answers.ts'
 
@@ -46,6 +52,7 @@ export interface AnnouncedAccount extends AnnouncedSubject {
 }
 
 export interface RefreshDeps extends RedeemDeps {
+  due: RefreshClaims
   provider: ProviderClient
   store: Store
   dataDir: string
@@ -86,64 +93,64 @@ export interface Occasion {
   refused?: string | undefined
   /** An operator asks for it: also where the refresh token waits for that. */
   isDecided?: boolean
-  /** The place in line of the chunk that the account came with, and where the leases of the chunk are kept. */
+  /** The place in line of the job that the account was claimed by, and its claim. */
   batch?: number
-  leases?: Leases
+  claimed?: ClaimedRefresh
 }
 
-/** Refreshes one account, if it is due and no other worker has it: lease, redeem, store. */
+/** Refreshes one account, if it is due and no other worker has it: claim, redeem, store. */
 export async function refreshTokensOf(
   deps: RefreshDeps,
   hubId: number,
-  { refused, isDecided = false, batch, leases = new Leases(deps.tokens, deps.clock) }: Occasion = {},
+  { refused, isDecided = false, batch, claimed }: Occasion = {},
 ): Promise<RefreshOutcome> {
   if (deps.pending.has(hubId)) return { is: 'held' }
-  // Before the lease: other workers are not kept from the account while this one waits in line.
   const admission = await deps.endpoint.enter(batch)
   if (admission.is === 'closed') return { is: 'waiting', until: admission.until }
-  const lease = new Lease(hubId, newOperation(), deps.clock)
   let begun: BeginRefresh
+  let ours: ClaimedRefresh | 'gone' | 'held'
   try {
-    begun = await deps.tokens.begin(hubId, lease.owner, deps.clock.now())
+    ours = claimed ?? (await claimOne(deps, hubId))
+    begun = typeof ours === 'string' ? { is: ours } : await deps.tokens.begin(hubId, ours.claim)
   } catch (error) {
     deps.endpoint.leave()
     throw error
   }
-  if (begun.is !== 'begun') {
+  if (begun.is !== 'begun' || typeof ours === 'string') {
     deps.endpoint.leave()
-    return begun
+    return { is: begun.is === 'gone' ? 'gone' : 'held' }
   }
   const { context } = begun
   const now = deps.clock.now()
-  const attempt = attemptAt(deps, lease, context, now)
+  const attempt = attemptAt(deps, ours, context, now)
   const planned = isDecided && context.retryAt === NEVER_MS ? now : plannedAt(attempt, refused, now)
   if (now < planned) return leaveUntil(deps, attempt, planned, now)
   if (context.interruptedAt !== null) {
     const died = new Date(context.interruptedAt).toISOString()
     deps.log.warn({ code: 'token.interrupted', hubId, died }, 'a refresh of this account broke off')
   }
-  lease.ms = context.leaseMs
-  leases.keep(lease)
-  try {
-    // A process that hung for longer than its lease must not begin with the account anew: another worker may have it.
-    const redeemed = deps.pending.has(hubId)
-      ? TOO_LATE
-      : await deps.pending.hold(hubId, () => redeemAndStore(deps, attempt, lease))
-    return redeemed.is === 'stored' ? refreshed(deps, attempt, redeemed) : await outcomeOf(deps, attempt, redeemed)
-  } finally {
-    leases.end(lease)
-  }
+  // A process that hung for longer than its claim must not begin with the account anew: another worker may have it.
+  const redeemed = deps.pending.has(hubId)
+    ? TOO_LATE
+    : await deps.pending.hold(hubId, () => redeemAndStore(deps, attempt))
+  return redeemed.is === 'stored' ? refreshed(deps, attempt, redeemed) : await outcomeOf(deps, attempt, redeemed)
+}
+
+async function claimOne({ due, clock, callMs }: RefreshDeps, hubId: number): Promise<ClaimedRefresh | 'gone' | 'held'> {
+  const age = clock.stopwatch()
+  const claimed = await due.claimOne('refresh', hubId, refreshClaimMs(callMs))
+  return typeof claimed === 'string' ? claimed : { hubId, claim: claimed.claim, age }
 }
 
 const TOO_LATE: Redeemed = { is: 'too-late' }
 
-/** Gives the lease back where nothing is to be done, and puts the account where its plan says. */
-async function leaveUntil(deps: RefreshDeps, { hubId, owner, context }: Attempt, planned: number, now: number) {
+/** Nothing is to be done: the account is put where its plan says. */
+async function leaveUntil(deps: RefreshDeps, { hubId, claim, context }: Attempt, planned: number, now: number) {
   deps.endpoint.leave()
   const isUnidentified = canBeIdentified(context)
   const again = planned === NEVER_MS ? now + LONGEST_PAUSE_MS : planned
   const nextAt = canBeIdentified(context) ? Math.min(again, askedAgainAt(context, now)) : again
-  await deps.tokens.leave(hubId, owner, nextAt)
+  await deps.tokens.leave(hubId, claim, nextAt)
   return { is: 'fresh' as const, isUnidentified }
 }
 
@@ -168,9 +175,7 @@ function askedAgainAt({ times }: RefreshContext, now: number): number {
   return now + Math.max(LEAST_UNIDENTIFIED_MS, now - times.obtainedAt)
 }
 
-interface Attempt {
-  hubId: number
-  owner: string
+interface Attempt extends ClaimedRefresh {
   context: RefreshContext
   /** When its plan had it refreshed, ms. */
   dueAt: number
@@ -178,9 +183,9 @@ interface Attempt {
   recovered: AlertWrites
 }
 
-function attemptAt(deps: RefreshDeps, { hubId, owner }: Lease, context: RefreshContext, now: number): Attempt {
-  const { dueAt } = planRefresh(hubId, context.times, deps.settings)
-  const attempt = { hubId, owner, context, dueAt, recovered: NO_ALERT_WRITES }
+function attemptAt(deps: RefreshDeps, claimed: ClaimedRefresh, context: RefreshContext, now: number): Attempt {
+  const { dueAt } = planRefresh(claimed.hubId, context.times, deps.settings)
+  const attempt = { ...claimed, context, dueAt, recovered: NO_ALERT_WRITES }
   // Nearly always there is none.
   if (context.tokenAlert !== '') attempt.recovered = deps.announce.recovered({ ...announced(attempt), now })
   return attempt
@@ -190,7 +195,7 @@ async function outcomeOf(deps: RefreshDeps, attempt: Attempt, redeemed: Redeemed
   if (redeemed.is === 'left') return { is: 'held' }
   if (redeemed.is === 'too-late') {
     deps.endpoint.leave()
-    await deps.tokens.leave(attempt.hubId, attempt.owner, deps.clock.now())
+    await deps.tokens.leave(attempt.hubId, attempt.claim, deps.clock.now())
     return { is: 'held' }
   }
   if (redeemed.is === 'failed') return recordFailure(deps, attempt, withKept(deps, attempt, redeemed.failure))
@@ -237,13 +242,13 @@ function withKept(deps: RefreshDeps, { hubId, context }: Attempt, failure: Refre
 }
 
 async function recordFailure(deps: RefreshDeps, attempt: Attempt, failure: RefreshFailure): Promise<RefreshOutcome> {
-  const { hubId, owner, context } = attempt
+  const { hubId, claim, context } = attempt
   const standing = await standingAfter(deps, attempt, failure)
   const now = deps.clock.now()
   const next = afterFailure({ hubId, ...context, failure, standing }, deps.settings, now, deps.random())
   const alerts = alertsFor(deps, attempt, next, { failure, now })
   const fields = { ...failureFields(next, failure, now), ...brokenOff(deps, context, failure, now) }
-  const recorded = await deps.tokens.recordFailure(hubId, owner, context.version, { ...next, fields, alerts })
+  const recorded = await deps.tokens.recordFailure(hubId, claim, context.version, { ...next, fields, alerts })
   if (recorded === 'lost') return { is: 'lost' }
   const reauthorize = next.alert === 'reauthorize'
   const isUnreadable = next.alert === UNREADABLE_ANSWER

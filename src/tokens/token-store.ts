@@ -6,14 +6,12 @@ import type { AccountState, Keys } from '../redis/keys.ts'
 import { type AlertWrites, NO_ACCOUNT, stepJson } from '../redis/steps.ts'
 import type { Secret } from '../runtime/secret.ts'
 import type { AfterFailure } from './after-failure.ts'
-import type { LeaseStore } from './leases.ts'
 import type { TokenTimes } from './plan-refresh.ts'
 import { readAccess } from './stored-access.ts'
 import type { Vault } from './vault.ts'
 
-/** Facts that a refresh reads together with taking its lease. */
+/** Facts that a refresh begins with. */
 export interface RefreshContext {
-  leaseMs: number
   state: AccountState
   hubDomain: string
   /** Moves on with every write of tokens; a write with an older one is refused. */
@@ -42,8 +40,8 @@ export type BeginRefresh = { is: 'gone' } | { is: 'held' } | { is: 'begun'; cont
 /** The provider's answer to a refresh, in clear: it is encrypted by the key that is in force when it is written. */
 export interface AnswerToStore {
   hubId: number
-  /** The worker with the account's lease. */
-  owner: string
+  /** The claim of the refresh. */
+  claim: number
   version: string
   access: Secret
   /** Absent: the one that is stored stays. */
@@ -92,12 +90,12 @@ export interface StoredToken {
   scopes: string[]
   /** The provider was not asked yet for the token's account: the account was imported. */
   metadataDue: boolean
-  /** True while a worker holds the lease of the account. */
+  /** True while a worker refreshes it. */
   isHeld: boolean
 }
 
 /** The side of the store that has the tokens, to refresh them and to hand them out. */
-export class TokenStore implements LeaseStore {
+export class TokenStore {
   readonly #store: Store
   readonly #steps: AccountSteps
   readonly #keys: Keys
@@ -108,8 +106,8 @@ export class TokenStore implements LeaseStore {
     this.#keys = keys
   }
 
-  async begin(hubId: number, owner: string, now: number): Promise<BeginRefresh> {
-    const answer = await this.#steps.beginRefresh(this.#keys.own(hubId), `${owner} ${now}`)
+  async begin(hubId: number, claim: number): Promise<BeginRefresh> {
+    const answer = await this.#steps.beginRefresh(this.#keys.own(hubId), String(claim))
     if (Buffer.isBuffer(answer)) return { is: answer.toString() === 'held' ? 'held' : 'gone' }
     const text = answer[0].toString()
     // Before its token is redeemed: other stored values could not show the outcome.
@@ -117,24 +115,20 @@ export class TokenStore implements LeaseStore {
     return { is: 'begun', context: readContext(text, answer[1], answer.slice(2)) }
   }
 
-  /** Gives the lease back where nothing is to be done, and puts the account where its plan says. */
-  async leave(hubId: number, owner: string, refreshAt: number): Promise<void> {
-    await this.#store.leaveRefresh(this.#keys.own(hubId), hubId, owner, Math.round(refreshAt))
-  }
-
-  async renewLease({ hubId, owner, ms }: Parameters<LeaseStore['renewLease']>[0]): Promise<boolean> {
-    return (await this.#store.renewLease(this.#keys.own(hubId), owner, ms)) === 1
+  /** Ends a refresh that came to nothing, and puts the account where its plan says. */
+  async leave(hubId: number, claim: number, refreshAt: number): Promise<void> {
+    await this.#store.leaveRefresh(this.#keys.own(hubId), hubId, claim, Math.round(refreshAt))
   }
 
   /** `again`: they were stored before, and may have been lost. */
   storeTokens(answer: AnswerToStore, vault: Vault, again = false): ReturnType<AccountSteps['storeTokens']> {
-    const { hubId, owner, version, access, refresh, times, refreshAt, alerts } = answer
+    const { hubId, claim, version, access, refresh, times, refreshAt, alerts } = answer
     const pollAt = answer.pollAt === 'unchanged' ? '-' : answer.pollAt
     const whose = answer.mayBeForeign === true ? '-' : 'own'
     const redeemed = answer.isOfPrevious === true ? 'previous' : answer.hadNoPrevious === true ? 'last' : '-'
     return this.#steps.storeTokens(
       this.#keys.own(hubId),
-      `${hubId} ${owner} ${version} ${times.obtainedAt} ${times.expiresAt} ${refreshAt} ${pollAt} ${again ? 'again' : '-'} ${redeemed} ${whose}`,
+      `${hubId} ${claim} ${version} ${times.obtainedAt} ${times.expiresAt} ${refreshAt} ${pollAt} ${again ? 'again' : '-'} ${redeemed} ${whose}`,
       vault.seal(access, hubId, 'access'),
       refresh === undefined ? '' : vault.seal(refresh, hubId, 'refresh'),
       alerts.changes.length + alerts.entries.length === 0 ? '' : stepJson(alerts),
@@ -165,7 +159,7 @@ export class TokenStore implements LeaseStore {
   /** `fields` of the account's hash; '' takes one away. */
   recordFailure(
     hubId: number,
-    owner: string,
+    claim: number,
     version: string,
     record: Pick<AfterFailure, 'state' | 'refreshAt' | 'pollAt'> & {
       fields: Record<string, string>
@@ -175,7 +169,7 @@ export class TokenStore implements LeaseStore {
     return this.#store.recordRefreshFailure(
       this.#keys.own(hubId),
       hubId,
-      owner,
+      claim,
       version,
       record.state,
       Math.round(record.refreshAt),
@@ -193,10 +187,10 @@ export class TokenStore implements LeaseStore {
       readAccess(this.#store, this.#keys, hubId),
       this.#store.hget(tokens, 'scopes'),
     ])
-    const [state, version, retryAt, metadataDue, lease] = fields
+    const [state, version, retryAt, metadataDue, underWay] = fields
     if (state === null || state === undefined) return undefined
-    const heldUntil = Number(lease?.split(' ')[2] ?? 0)
-    // Asked only if a worker had the lease.
+    const heldUntil = Number(underWay?.split(' ')[0] ?? 0)
+    // Asked only where a refresh is under way.
     const now = heldUntil === 0 ? 0 : await this.#store.readTime(this.#keys.progress)
     return {
       state: state as AccountState,
@@ -227,15 +221,14 @@ export class TokenStore implements LeaseStore {
   }
 }
 
-/** Lines of the step `beginRefresh` as they should be: lease, state, version, then moments and counts. */
-const READABLE = /^\d+\n(?:active|failing|parked|reauthorize)\n\d{1,16}(?:\n(?:\d{1,16}(?:\.\d+)?)?){7}\n/
+/** Lines of the step `beginRefresh` as they should be: state, version, then moments and counts. */
+const READABLE = /^(?:active|failing|parked|reauthorize)\n\d{1,16}(?:\n(?:\d{1,16}(?:\.\d+)?)?){7}\n/
 
 /** From the lines that the step `beginRefresh` returns. The domain is the last: it is the only one that others chose. */
 function readContext(lines: string, refreshToken: Buffer, previousTokens: readonly Buffer[]): RefreshContext {
-  const [leaseMs, state, version, obtainedAt, expiresAt, failures, rejectedAt, ...more] = lines.split('\n')
+  const [state, version, obtainedAt, expiresAt, failures, rejectedAt, ...more] = lines.split('\n')
   const [refreshedAt, retryAt, interruptedAt, metadataDue, tokenAlert, ...hubDomain] = more
   return {
-    leaseMs: Number(leaseMs),
     state: state as AccountState,
     hubDomain: hubDomain.join('\n'),
     version: version ?? '',

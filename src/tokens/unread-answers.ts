@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { readKeptAnswer, type TokenAnswer } from '../provider/answers.ts'
 import type { UnreadAnswer } from '../provider/failure.ts'
-import { type AlertWrites, NO_ACCOUNT, NO_ALERT_WRITES, newOperation } from '../redis/steps.ts'
+import { type AlertWrites, NO_ACCOUNT, NO_ALERT_WRITES } from '../redis/steps.ts'
 import { Secret } from '../runtime/secret.ts'
 import { type Holder, holderFacts, type TokenDeps, UNKNOWN_KEPT_MS } from './pending-tokens.ts'
 import type { RefreshSettings } from './plan-refresh.ts'
-import { answerToStore } from './redeem.ts'
+import { answerToStore, type RefreshClaims, refreshClaimMs } from './redeem.ts'
 import { openFiles, sealedLine, writeLines } from './sealed-tokens.ts'
 import { openToken, type Vault } from './vault.ts'
 
@@ -57,6 +57,8 @@ export function readUnread(vault: Vault, dataDir: string): { name: string; answe
 export interface ReadAgainDeps extends TokenDeps {
   announce: { recovered(account: { hubId: number; hubDomain: string; tokenAlert: string; now: number }): AlertWrites }
   settings: RefreshSettings
+  due: RefreshClaims
+  callMs: number
 }
 
 /**
@@ -90,22 +92,24 @@ async function storeOne(deps: ReadAgainDeps, kept: KeptUnread) {
   return deps.pending.hold(holder, () => storeOfAccount(deps, holder, kept, answer))
 }
 
-/** With a lease: no other worker redeems the refresh token that was sent. */
+/** With a claim: no other worker redeems the refresh token that was sent. */
 async function storeOfAccount(deps: ReadAgainDeps, hubId: number, kept: KeptUnread, answer: TokenAnswer) {
   const { tokens, clock, announce } = deps
-  const owner = newOperation()
   const now = clock.now()
-  const begun = await tokens.begin(hubId, owner, now)
+  const claimed = await deps.due.claimOne('refresh', hubId, refreshClaimMs(deps.callMs))
+  if (typeof claimed === 'string') return 'left'
+  const { claim } = claimed
+  const begun = await tokens.begin(hubId, claim)
   if (begun.is !== 'begun') return 'left'
   const { version, refreshToken, hubDomain, tokenAlert } = begun.context
   const current = openToken(deps.vault, refreshToken, hubId, 'refresh')
   if (version !== kept.version || !current.ok) {
-    await tokens.leave(hubId, owner, now)
+    await tokens.leave(hubId, claim, now)
     return 'left'
   }
   const subject = { hubId, hubDomain, tokenAlert, now }
   const recovered = tokenAlert === '' ? NO_ALERT_WRITES : announce.recovered(subject)
-  const job = { hubId, owner, context: begun.context, recovered }
+  const job = { hubId, claim, context: begun.context, recovered }
   const sent = { sent: kept.sent, current: current.value }
   return deps.pending.store(answerToStore(deps.settings, job, sent, kept.sentAt, answer))
 }

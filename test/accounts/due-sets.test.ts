@@ -1,16 +1,16 @@
 import { describe, expect, test } from 'vitest'
 import { beginUninstall } from '../../src/accounts/uninstall.ts'
 import type { DueKind } from '../../src/redis/keys.ts'
-import { chunksOf } from '../../src/runtime/chunks-of.ts'
 import { seedAccount } from '../support/accounts.ts'
+import { failure, tokens } from '../support/fake-provider.ts'
 import { worldOfFile } from '../support/world.ts'
 
 const world = worldOfFile()
 const KINDS: DueKind[] = ['refresh', 'poll', 'uninstall']
 
-async function fleet(hubIds: readonly number[], lifeMs?: number) {
+async function fleet(hubIds: readonly number[]) {
   const w = await world()
-  for (const hubId of hubIds) await w.account({ hubId, ...(lifeMs !== undefined && { lifeMs }) })
+  for (const hubId of hubIds) await w.account({ hubId })
   return { ...w, due: w.services.due, deps: w.services }
 }
 
@@ -26,38 +26,11 @@ describe('the due sets', () => {
     expect([await due.claim('uninstall', 10, 60_000), await due.next('uninstall')]).toEqual([[], undefined])
   })
 
-  test.each([
-    [20_000, 2_000],
-    [1_800_000, 60_000],
-  ])('claim a token that lives %i ms for %i ms', async (lifeMs, claimMs) => {
-    const { due, clock } = await fleet([7], lifeMs)
-    clock.move(lifeMs)
-    const { due: tokens } = await due.dueTokens(clock.now())
-    expect(await due.claimTokens(tokens, clock.now())).toEqual([7])
-    expect(await due.when('refresh', 7)).toBe(clock.now() + claimMs)
-  })
-
-  test('show who came due last beside those that were imported at once before', async () => {
-    const { due, clock, keys, store } = await fleet([64])
-    const imported = Array.from({ length: 21_000 }, (_, n) => n + 65)
-    const { refresh } = keys.due
-    for (const some of chunksOf(imported)) await store.zadd(refresh, ...some.flatMap((hubId) => [clock.now(), hubId]))
-    clock.move(25 * 60_000)
-    const { due: shown } = await due.dueTokens(clock.now())
-    const hubIds = new Set(shown.map(({ hubId }) => hubId))
-    expect([shown.length, hubIds.size, hubIds.has(64)]).toEqual([20_000, 20_000, true])
-    await store.zremrangebyrank(refresh, 0, 1_999)
-    clock.move(2_000)
-    expect((await due.dueTokens(clock.now())).due).toHaveLength(19_001)
-  })
-
-  test('are rid of what is no account by the next sweep: it is overdue for good else', async () => {
-    const { due, clock, keys, store, sweep } = await fleet([7])
-    const junk = ['junk', '1,2', '-8', '007', '99999999999999999']
+  test('pass over what is no account', async () => {
+    const { due, clock, keys, store } = await fleet([7])
+    const junk = ['junk', '1,2', '-8', '99999999999999999']
     await store.zadd(keys.due.refresh, ...junk.flatMap((member) => [1, member]), clock.now() - 120_000, 7)
-    expect(await due.countOverdue(clock.now() - 60_000)).toBe(6)
-    expect((await sweep('refresh-tokens')).hubIds).toEqual([7])
-    expect(await store.zrange(keys.due.refresh, 0, '-1')).toEqual(['7'])
+    expect((await due.claim('refresh', 100, 60_000)).map(({ hubId }) => hubId)).toEqual([7])
     expect(await due.countOverdue(clock.now() - 60_000)).toBe(0)
   })
 
@@ -152,39 +125,31 @@ describe('the first expiry', () => {
     // Due first of all, and lives longer: its refresh was asked for early.
     await seedAccount(store, keys, { hubId: 8, obtainedAt: clock.now(), lifeMs: 3_600_000 })
     await due.plan('refresh', [8], clock.now())
-    expect(await due.nearestExpiry(clock.now())).toBe(clock.now() + 540_000)
+    expect(await due.nearestExpiry()).toBe(clock.now() + 540_000)
   })
 
-  test('has passed for an account that should be alive; one that fails counts as long as its token lives', async () => {
-    const { due, keys, clock, store } = await fleet([1, 2])
+  test('has passed for an account that should be alive, and goes by the next token; one that fails has an alert of its own', async () => {
+    const { due, clock, of, says } = await fleet([1, 2])
     const expiresAt = clock.now() + 1_800_000
     clock.move(1_800_500)
-    expect(await due.nearestExpiry(clock.now())).toBe(expiresAt)
-    for (const hubId of [1, 2]) await store.hset(keys.account(hubId).account, 'state', 'failing')
-    expect(await due.nearestExpiry(clock.now())).toBeUndefined()
-    expect(await due.nearestExpiry(expiresAt - 1)).toBe(expiresAt)
+    expect([await due.nearestExpiry(), await due.expired(clock.now())]).toEqual([expiresAt, [1, 2]])
+    expect(await due.countLate(clock.now())).toEqual({ late: 2, kept: 2 })
+    says.refresh = async () => tokens('access-2')
+    await of(1).refresh()
+    says.refresh = async () => failure('rejected')
+    await of(2).refresh()
+    expect([await due.nearestExpiry(), await due.expired(clock.now())]).toEqual([clock.now() + 1_800_000, []])
+    expect(await due.countLate(clock.now())).toEqual({ late: 0, kept: 2 })
   })
 
   test('is nobody’s where all wait for somebody, or there is no account', async () => {
-    const { due, keys, clock, store } = await fleet([1])
-    await store.hset(keys.account(1).account, 'state', 'reauthorize')
-    expect(await due.nearestExpiry(clock.now())).toBeUndefined()
-    expect(await (await fleet([])).due.nearestExpiry(clock.now())).toBeUndefined()
-  })
-
-  test('is read anew at most every five seconds where many must be looked at for it', async () => {
-    const { due, keys, clock, store } = await fleet([])
-    const now = clock.now()
-    const expiresAt = now + 1_800_000
-    const commands = store.pipeline()
-    for (let hubId = 1; hubId <= 6_400; hubId++) {
-      commands.zadd(keys.due.refresh, now + hubId, hubId)
-      commands.hset(keys.account(hubId).account, { state: 'active', expiresAt })
-    }
-    await commands.exec()
-    expect(await due.nearestExpiry(now)).toBe(expiresAt)
-    await store.hset(keys.account(6_400).account, 'expiresAt', expiresAt - 1_000)
-    expect(await due.nearestExpiry(now + 4_999)).toBe(expiresAt)
-    expect(await due.nearestExpiry(now + 5_000)).toBe(expiresAt - 1_000)
+    const { due, of, says, clock, deps } = await fleet([1])
+    says.refresh = async () => failure('parked', { retryAfterMs: 60_000 })
+    clock.move(1_500_000)
+    await of(1).refresh()
+    expect(await due.nearestExpiry()).toBeUndefined()
+    await beginUninstall(deps, 1, { by: 'cli', reason: 'asked' })
+    expect(await due.nearestExpiry()).toBeUndefined()
+    expect(await (await fleet([])).due.nearestExpiry()).toBeUndefined()
   })
 })

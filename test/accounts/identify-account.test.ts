@@ -4,7 +4,7 @@ import { identifyAccount } from '../../src/accounts/identify-account.ts'
 import { tokenDrift } from '../../src/accounts/identity.ts'
 import { beginUninstall } from '../../src/accounts/uninstall.ts'
 import type { ProviderClient } from '../../src/provider/client.ts'
-import { seedAccount } from '../support/accounts.ts'
+import { claimRefresh, seedAccount } from '../support/accounts.ts'
 import { failure, tokens } from '../support/fake-provider.ts'
 import { eventually } from '../support/fleet.ts'
 import { uninstallNow } from '../support/uninstall-now.ts'
@@ -147,12 +147,12 @@ test('an account without a domain is asked for it after its next refresh, and po
   const { registry, due } = w.services
   w.clock.move(LIFE * 0.85)
   const polledNext = await due.when('poll', HUB)
-  await refreshTokens(w.services, { hubIds: [HUB] }, new AbortController().signal)
+  await refreshTokens(w.services, new AbortController().signal)
   expect((await registry.get(HUB))?.hubDomain).toBe('acme.example.com')
   expect((await w.services.polls.loadOne(HUB))?.hubDomain).toBe('acme.example.com')
   expect(await due.when('poll', HUB)).toBe(polledNext)
   w.clock.move(LIFE * 0.85)
-  await refreshTokens(w.services, { hubIds: [HUB] }, new AbortController().signal)
+  await refreshTokens(w.services, new AbortController().signal)
   expect(w.provider.calls.map(([name]) => name)).toEqual(['refresh', 'metadata', 'refresh'])
 })
 
@@ -177,7 +177,7 @@ describe('a token that belongs to another account', () => {
     })
     expect(await one.due.when('poll', HUB)).toBeNull()
     expect(await one.due.when('refresh', HUB)).toBeNull()
-    expect(await one.services.tokens.begin(HUB, 'me', one.clock.now())).toEqual({ is: 'gone' })
+    expect(await one.services.tokens.begin(HUB, 1.5)).toEqual({ is: 'gone' })
     expect(await one.tokens()).toMatchObject({ access: undefined, refresh: 'refresh-1' })
     expect(await one.outbox()).toMatchObject([
       {
@@ -213,7 +213,7 @@ describe('a token that belongs to another account', () => {
   test('is forgotten when the account is connected again', async () => {
     const one = await foreign()
     await seedAccount(one.store, one.keys, { obtainedAt: one.clock.now() })
-    expect(await one.services.tokens.begin(HUB, 'me', one.clock.now())).toMatchObject({ is: 'begun' })
+    expect(await one.services.tokens.begin(HUB, await claimRefresh(one.store, one.keys))).toMatchObject({ is: 'begun' })
     expect(await one.registry.get(HUB)).toMatchObject({ state: 'active', refreshFailure: null })
     expect(await one.isDue()).toBe(false)
   })

@@ -64,17 +64,6 @@ describe('an imported account', () => {
     }
   })
 
-  test('is claimed and leased for the longest time: nothing is known of its life', async () => {
-    const { services, clock, dueAt, due, bring } = await installation()
-    await bring(row('refresh-1'))
-    const { due: found } = await due.dueTokens(clock.now())
-    expect(found).toMatchObject([{ hubId: HUB, lane: 'new' }])
-    expect(await due.claimTokens(found, clock.now())).toEqual([HUB])
-    expect(await dueAt('refresh')).toBe(clock.now() + 60_000)
-    const begun = await services.tokens.begin(HUB, 'me', clock.now())
-    expect(begun).toMatchObject({ is: 'begun', context: { leaseMs: 15_000 } })
-  })
-
   test('is to be identified right after its first refresh, which counts neither as late nor as a token that expired', async () => {
     const { clock, says, tokens, refresh, dueAt, bring } = await installation()
     await bring(row('refresh-1'))

@@ -24,7 +24,7 @@ async function installed() {
   const version = (await redis.hget(keys.own(HUB), 'version')) ?? ''
   const answer: AnswerToStore = {
     hubId: HUB,
-    owner: 'me',
+    claim: 1.5,
     version,
     alerts: NO_ALERT_WRITES,
     access: new Secret('access-2'),

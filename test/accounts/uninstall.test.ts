@@ -6,7 +6,7 @@ import type { ProviderClient } from '../../src/provider/client.ts'
 import { retryAfterMs } from '../../src/runtime/retry-after.ts'
 import { Secret } from '../../src/runtime/secret.ts'
 import { createVault } from '../../src/tokens/vault.ts'
-import { dump, endLease, seedAccount, takeLease, vault } from '../support/accounts.ts'
+import { dump, REFRESH_CLAIM_MS, refreshElsewhere, seedAccount, vault } from '../support/accounts.ts'
 import { changePolls } from '../support/changed-polls.ts'
 import { failure, slowAnswer, tokens } from '../support/fake-provider.ts'
 import { HandClock } from '../support/hand-clock.ts'
@@ -206,11 +206,11 @@ describe('an uninstall', () => {
 
   test('waits for a refresh that is under way, and touches nothing meanwhile', async () => {
     const one = await installed()
-    await takeLease(one.store, one.keys, 'a-worker', 10_000)
+    const theirs = await refreshElsewhere(one.store, one.keys, 10_000)
     await one.begin()
     expect(await one.run()).toEqual({ is: 'again' })
     expect(one.provider.calls).toEqual([])
-    expect(await one.lease()).toMatchObject({ owner: 'a-worker' })
+    expect(await one.underWay()).toMatchObject({ claim: theirs })
     expect(await one.dueAt('uninstall')).toBe(one.clock.now() + 1_000)
   })
 
@@ -247,7 +247,7 @@ describe('an uninstall', () => {
     const { refreshing, answer } = await refreshUnderWay(one)
     await one.begin()
     // The worker's lease runs out while it waits, so that the uninstall gets its turn.
-    await endLease(one.store, one.keys)
+    one.clock.move(REFRESH_CLAIM_MS + 1)
     expect(await one.run()).toEqual({ is: 'finished' })
     answer(tokens('access-2', 'refresh-2'))
     expect(await refreshing).toEqual({ is: 'gone' })
@@ -272,7 +272,7 @@ describe('an uninstall', () => {
   test('deletes also the token of a refresh that came second, which the provider may have given out beside the first', async () => {
     const one = await installed()
     const { refreshing, answer } = await refreshUnderWay(one)
-    await endLease(one.store, one.keys)
+    one.clock.move(REFRESH_CLAIM_MS + 1)
     const second = await refreshUnderWay(one)
     answer(tokens('access-2', 'refresh-2'))
     await refreshing
@@ -509,7 +509,7 @@ describe('a refresh that comes back after the account was forgotten', () => {
     const one = before ?? (await installed())
     const { refreshing, answer } = await refreshUnderWay(one)
     await one.begin()
-    await endLease(one.store, one.keys)
+    one.clock.move(REFRESH_CLAIM_MS + 1)
     const forgetting = { ...one.services, uninstallKeepMs: 0 }
     expect(await uninstallNow(forgetting, HUB)).toEqual({ is: 'finished' })
     const end = (refresh: string) => answer(tokens('access-2', refresh))

@@ -35,7 +35,7 @@ function sealUnderForgottenKey(scene: Scene, hubId: number): void {
   const vault = createVault([{ id: 'k1', key: Buffer.alloc(32, 7) }])
   const answer: AnswerToStore = {
     hubId,
-    owner: 'gone',
+    claim: 1.5,
     version: '0',
     access: new Secret('a'),
     refresh: undefined,

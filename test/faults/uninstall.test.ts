@@ -17,7 +17,7 @@ describe('an uninstall', () => {
   const faultsMet = (scene: Scene) =>
     eventually('the fault', async () => (await getJson<[]>(`${scene.sandbox.url}/sandbox/faults`)).length === 0)
 
-  /** A lease and a claim of a daemon that was killed end by themselves, within a minute. */
+  /** A claim of a daemon that was killed ends by itself, within a minute. */
   const isUninstalled = (url: string, hubId: number) =>
     eventually(
       'the end of the uninstall',

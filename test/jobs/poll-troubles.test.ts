@@ -399,7 +399,7 @@ describe('the index of fresh readings', () => {
     await one.poll()
     expect(await one.fresh()).toBe(String(connected + 5))
     const record = { state: 'reauthorize' as const, refreshAt: 0, fields: {}, alerts: { changes: [], entries: [] } }
-    await one.services.tokens.recordFailure(HUB, 'owner', SEEDED_VERSION, { ...record, pollAt: 'never' })
+    await one.services.tokens.recordFailure(HUB, await one.claim(), SEEDED_VERSION, { ...record, pollAt: 'never' })
     expect(await one.fresh()).toBeNull()
     expect(await one.coverage()).toEqual({ polled: 0, stale: 0, failing: 0, failingForLong: 0, notWatched: 0 })
     await one.account()

@@ -5,7 +5,7 @@ import type { ProviderClient } from '../../src/provider/client.ts'
 import { SEEDED_VERSION } from '../support/accounts.ts'
 import { failure, tokens } from '../support/fake-provider.ts'
 import { eventually } from '../support/fleet.ts'
-import { accountIn, HUB, worldOfFile } from '../support/world.ts'
+import { accountIn, worldOfFile } from '../support/world.ts'
 
 const world = worldOfFile()
 const DAY = 86_400_000
@@ -21,7 +21,7 @@ async function refusedAccount(afterRefused: string) {
   /** Lets the time pass until its next refresh, and tries it. */
   const next = async () => {
     w.clock.move(Math.max(0, Number(await account.dueAt('refresh')) - w.clock.now()))
-    await refreshTokens(w.services, { hubIds: [HUB] }, never)
+    await refreshTokens(w.services, never)
     return (await account.read()).state
   }
   while ((await next()) !== 'reauthorize');
@@ -76,8 +76,7 @@ describe('one account whose refresh hangs', () => {
     for (const hubId of [1, 2, 3]) {
       await account({ hubId, refreshToken: hubId === 1 ? 'hangs' : `refresh-${hubId}` })
     }
-    const work = (hubIds: number[]) =>
-      movement.watch('refresh-tokens', () => refreshTokens(services, { hubIds }, never))
+    const work = () => movement.watch('refresh-tokens', () => refreshTokens(services, never))
     const health = () =>
       judgeHealth({
         now: clock.now(),
@@ -89,13 +88,13 @@ describe('one account whose refresh hangs', () => {
         oldest: movement.oldest(),
       })
     clock.move(25 * 60_000)
-    const chunk = work([1, 2])
+    const chunk = work()
     await eventually('the other one', async () => (await state(2)) === ONCE)
     clock.move(140_000)
-    await work([3])
+    await work()
     expect(health().alive).toBe(true)
     clock.move(1)
-    await work([3])
+    await work()
     expect(health().findings.filter(({ level }) => level !== 'ok')).toEqual([
       {
         name: 'oldest:refresh',

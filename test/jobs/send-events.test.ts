@@ -8,6 +8,7 @@ import { EventStore } from '../../src/delivery/event-store.ts'
 import { accountSteps } from '../../src/redis/account-steps.ts'
 import { NO_ACCOUNT, NO_ALERT_WRITES, stepJson } from '../../src/redis/steps.ts'
 import { aRelay, INTERVAL, WAIT } from '../alerts/a-relay.ts'
+import { claimRefresh } from '../support/accounts.ts'
 import { HandClock } from '../support/hand-clock.ts'
 import { stateIn } from '../support/state-in.ts'
 import { HUB, worldOfFile } from '../support/world.ts'
@@ -64,7 +65,7 @@ async function world(eventReceivers = { accounts: ['hook'], acknowledgements: []
       return store.recordRefreshFailure(
         keys.own(HUB),
         HUB,
-        'me',
+        await claimRefresh(store, keys, HUB),
         version,
         'reauthorize',
         clock.now(),
@@ -76,7 +77,7 @@ async function world(eventReceivers = { accounts: ['hook'], acknowledgements: []
     recover: async () => {
       const version = await store.hget(keys.own(HUB), 'version')
       const now = clock.now()
-      const line = [HUB, 'me', version, now, now + 1e6, now + 5e5, '-', '-', '-', 'own'].join(' ')
+      const line = [HUB, 1.5, version, now, now + 1e6, now + 5e5, '-', '-', '-', 'own'].join(' ')
       return accountSteps(store).storeTokens(keys.own(HUB), line, 'access', '', '')
     },
     uninstall: async () =>

@@ -11,19 +11,20 @@ import { startRedis } from '../support/redis-server.ts'
 
 const keys = createKeys('batch')
 const NOW = 1_800_000_000_000
-const OWNER = `me ${NOW}`
+const CLAIM = `${NOW + 60_000}.5`
 
 /** Accounts with a refresh token of their own. */
 async function seed(on: Store, ...hubIds: number[]) {
   for (const hubId of hubIds) {
     await on.hset(keys.own(hubId), { state: 'active', obtainedAt: NOW, expiresAt: NOW + 1_000, version: 1 })
     await on.hset(keys.account(hubId).tokens, 'refresh', `refresh-${hubId}`)
+    await on.zadd(keys.due.refresh, CLAIM, hubId)
   }
 }
 
 /** A step that writes, and answers with the account's refresh token. */
 async function take(hubId: number, on: Store = store): Promise<string> {
-  const answer = await accountSteps(on).beginRefresh(keys.own(hubId), OWNER)
+  const answer = await accountSteps(on).beginRefresh(keys.own(hubId), CLAIM)
   return String(Array.isArray(answer) ? answer[1] : answer)
 }
 
@@ -55,7 +56,7 @@ describe('steps on accounts', () => {
   test('are one call whoever shares the connection, and none of their own where nobody else asks', async () => {
     await seed(store, 1, 2, 3)
     const before = await scriptsRun(store)
-    await Promise.all([1, 2].map((hubId) => accountSteps(store).beginRefresh(keys.own(hubId), OWNER)))
+    await Promise.all([1, 2].map((hubId) => accountSteps(store).beginRefresh(keys.own(hubId), CLAIM)))
     expect((await scriptsRun(store)) - before).toBe(1)
     expect(await take(3)).toBe('refresh-3')
     expect((await scriptsRun(store)) - before).toBe(2)
@@ -82,9 +83,12 @@ describe('steps on accounts', () => {
 
   test('that a step itself gets wrong fail alone too', async () => {
     await seed(store, 1, 2)
-    await store.hset(keys.own(1), 'expiresAt', 'no time')
+    await store.hdel(keys.own(1), 'expiresAt')
     const [wrong, right] = await Promise.allSettled([take(1), take(2)])
-    expect(wrong).toMatchObject({ status: 'rejected', reason: { message: expect.stringMatching(/^ERR .*attempt to/) } })
+    expect(wrong).toMatchObject({
+      status: 'rejected',
+      reason: { message: expect.stringMatching(/^ERR .*invalid value/) },
+    })
     expect(right).toMatchObject({ status: 'fulfilled', value: 'refresh-2' })
   })
 

@@ -1,9 +1,8 @@
 import fc from 'fast-check'
-import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { DueSets } from '../../src/accounts/due-sets.ts'
 import { Deliveries } from '../../src/delivery/deliveries.ts'
 import type { Keys } from '../../src/redis/keys.ts'
-import { seedAccount } from '../support/accounts.ts'
 import { redisOfFile } from '../support/of-file.ts'
 
 const redis = redisOfFile()
@@ -116,124 +115,40 @@ describe('a claim', () => {
   })
 })
 
-const LIFE = 1_800_000
-const [ONE, TWO, THREE] = [1, 65, 129]
-
-/** Accounts that were connected a life ago: all are due. */
-async function fleet() {
-  const keys = redis.freshKeys()
-  for (const hubId of [ONE, TWO, THREE]) await seedAccount(redis.store, keys, { hubId, obtainedAt: NOW - LIFE })
-  const at = async (hubId: number, moment: number) => redis.store.zadd(keys.due.refresh, moment, hubId)
-  const set = (hubId: number, fields: Record<string, string>) => redis.store.hset(keys.account(hubId).account, fields)
-  return { keys, due: new DueSets(redis.store, keys), at, set }
-}
-
-describe('whose tokens are due', () => {
-  test('is told with what it takes to choose among them, with the next moment and with the size of the fleet', async () => {
-    const { keys, due, at, set } = await fleet()
-    await at(THREE, NOW + 700)
-    await set(TWO, { failures: '2', state: 'failing' })
-    await seedAccount(redis.store, keys, { hubId: 2, obtainedAt: NOW })
-    const found = await due.dueTokens(NOW)
-    expect(found).toEqual({
-      due: [
-        { hubId: ONE, obtainedAt: NOW - LIFE, expiresAt: NOW, lane: 'healthy' },
-        { hubId: TWO, obtainedAt: NOW - LIFE, expiresAt: NOW, lane: 'failing' },
-      ],
-      next: NOW + 700,
-      fleet: 4,
-    })
-  })
-
-  test('tells who fails, whatever the state, and who has never been refreshed', async () => {
-    const { keys, due, set } = await fleet()
-    await set(ONE, { failures: '1' })
-    await set(TWO, { state: 'reauthorize' })
-    await redis.store.hdel(keys.account(THREE).account, 'refreshedAt', 'obtainedAt', 'expiresAt')
-    const found = await due.dueTokens(NOW)
-    const laneOf = (hubId: number) => found.due.find((token) => token.hubId === hubId)?.lane
-    expect([ONE, TWO, THREE].map(laneOf)).toEqual(['failing', 'failing', 'new'])
-    expect(found.due).toContainEqual({ hubId: THREE, obtainedAt: 0, expiresAt: 0, lane: 'new' })
-  })
-
-  test('is nobody in an empty fleet', async () => {
-    const due = new DueSets(redis.store, redis.freshKeys())
-    expect(await due.dueTokens(NOW)).toEqual({ due: [], next: undefined, fleet: 0 })
-  })
-})
-
-describe('a long backlog', () => {
-  /** All of it, due at once, and who reads it. */
-  async function backlog(count: number) {
+describe('a claim of refreshes, where more are due than may go', () => {
+  /** Accounts by how long they have been due, and, of those that have a token, when it ends, ms from now. */
+  async function backlog(accounts: Record<number, { due: number; ends?: number }>) {
     const keys = redis.freshKeys()
-    const hubIds = Array.from({ length: count }, (_, n) => n + 1)
-    const commands = redis.store.pipeline()
-    for (const hubId of hubIds) {
-      const expiresAt = NOW + LIFE - hubId
-      commands.hset(keys.own(hubId), { state: 'active', obtainedAt: expiresAt - LIFE, expiresAt, refreshedAt: 1 })
-      commands.zadd(keys.due.refresh, NOW, hubId)
+    const now = await redis.store.readTime(keys.progress)
+    for (const [hubId, { due, ends }] of Object.entries(accounts)) {
+      await redis.store.zadd(keys.due.refresh, now - due, hubId)
+      if (ends !== undefined) await redis.store.zadd(keys.expiry, now + ends, hubId)
     }
-    await commands.exec()
-    const asked = vi.spyOn(redis.store, 'zcard')
-    onTestFinished(() => asked.mockRestore())
-    const [due, other] = [new DueSets(redis.store, keys), new DueSets(redis.store, keys)]
-    return { keys, due, other, reads: () => asked.mock.calls.length }
+    const due = new DueSets(redis.store, keys)
+    return async (most: number, first?: number) => {
+      const claimed = await due.claim('refresh', most, 60_000, first)
+      return claimed.map(({ hubId }) => hubId)
+    }
   }
+  const IMPORTED = Object.fromEntries(Array.from({ length: 1_000 }, (_, n) => [n + 1, { due: 900_000 - n }]))
 
-  test('is read once a second, and each of it is given out once, nearest to expiry first', async () => {
-    const { due, other, reads } = await backlog(5_000)
-    const first = (await due.dueTokens(NOW)).due
-    expect(first.slice(0, 2).map(({ hubId }) => hubId)).toEqual([5_000, 4_999])
-    expect(await due.claimTokens(first.slice(0, 1_000), NOW)).toHaveLength(1_000)
-    // Another daemon has some of the rest.
-    expect(await other.claimTokens(first.slice(1_000, 1_500), NOW)).toHaveLength(500)
-    const second = (await due.dueTokens(NOW + 500)).due
-    expect([second.length, reads()]).toEqual([4_000, 1])
-    expect(await due.claimTokens(second.slice(0, 1_000), NOW + 500)).toHaveLength(500)
-    expect([(await due.dueTokens(NOW + 1_000)).due.length, reads()]).toEqual([3_000, 2])
+  test('takes the nearest to the end of their tokens first, however many others have been due for longer; these get a quarter', async () => {
+    const healthy = Object.fromEntries(
+      Array.from({ length: 60 }, (_, n) => [2_000 + n, { due: 1_000, ends: 600_000 - 1_000 * n }]),
+    )
+    const claim = await backlog({ ...IMPORTED, ...healthy })
+    expect(await claim(8)).toEqual([2_059, 2_058, 2_057, 2_056, 2_055, 2_054, 1, 2])
+    expect(await claim(1)).toEqual([2_053])
   })
 
-  test('that is chosen as a whole lets the next sweep rest no longer than until it is read anew', async () => {
-    const { due } = await backlog(5_000)
-    await due.claimTokens((await due.dueTokens(NOW)).due.slice(0, 1_000), NOW)
-    const { due: rest, next } = await due.dueTokens(NOW + 900)
-    expect([rest.length, next]).toEqual([4_000, NOW + 1_000])
+  test('passes over tokens that end soon and are not due, and gives the others all that is left', async () => {
+    const claim = await backlog({ ...IMPORTED, 2000: { due: -60_000, ends: 1_000 }, 2001: { due: 1_000, ends: 2_000 } })
+    expect(await claim(4)).toEqual([2_001, 1, 2, 3])
   })
 
-  test('is read anew once it is short, and where the clock was set back', async () => {
-    const { due, reads } = await backlog(2_500)
-    const { due: all } = await due.dueTokens(NOW + 10)
-    expect([all.length, (await due.dueTokens(NOW + 10)).due.length, reads()]).toEqual([2_500, 2_500, 1])
-    await due.dueTokens(NOW + 5)
-    expect(reads()).toBe(2)
-    await due.claimTokens(all.slice(0, 500), NOW + 5)
-    expect([(await due.dueTokens(NOW + 5)).due.length, reads()]).toEqual([2_000, 3])
-  })
-})
-
-describe('a claim on chosen tokens', () => {
-  test('is made once, in the order given, and lapses after a tenth of the life', async () => {
-    const { due } = await fleet()
-    const chosen = (await due.dueTokens(NOW)).due.toReversed()
-    const claims = await Promise.all(Array.from({ length: 10 }, () => due.claimTokens(chosen, NOW)))
-    expect(claims.filter(({ length }) => length > 0)).toEqual([chosen.map(({ hubId }) => hubId)])
-    expect((await due.dueTokens(NOW + 59_999)).due).toEqual([])
-    expect((await due.dueTokens(NOW + 60_000)).due).toHaveLength(3)
-  })
-
-  test('leaves alone who was planned or uninstalled since the look', async () => {
-    const { keys, due, at } = await fleet()
-    const chosen = (await due.dueTokens(NOW)).due
-    await at(ONE, NOW + 1)
-    await redis.store.zrem(keys.due.refresh, TWO)
-    expect(await due.claimTokens(chosen, NOW)).toEqual([THREE])
-    expect(await due.when('refresh', ONE)).toBe(NOW + 1)
-    expect(await due.when('refresh', TWO)).toBeNull()
-  })
-
-  test('on one that has never had an access token lasts longest', async () => {
-    const { due } = await fleet()
-    await due.claimTokens([{ hubId: ONE, obtainedAt: 0, expiresAt: 0, lane: 'new' }], NOW)
-    expect(await due.when('refresh', ONE)).toBe(NOW + 60_000)
+  test('begins anywhere among the nearest where one is tried as a trial', async () => {
+    const healthy = Object.fromEntries(Array.from({ length: 10 }, (_, n) => [2_000 + n, { due: 1_000, ends: n }]))
+    const claim = await backlog({ ...IMPORTED, ...healthy })
+    expect([await claim(1, 0.35), await claim(1, 0.99)]).toEqual([[2_003], [2_009]])
   })
 })

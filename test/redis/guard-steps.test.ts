@@ -46,13 +46,15 @@ test.each([
 test('steps of many accounts at a time do so, too', async () => {
   const store = cluster.store()
   const [hubId, other] = [4713, 4713 + 64]
-  for (const id of [hubId, other])
+  for (const id of [hubId, other]) {
     await seedAccount(store, keys, { hubId: id, obtainedAt: 1, refreshToken: `refresh-${id}` })
+    await store.zadd(keys.due.refresh, 60_000.5, id)
+  }
   const slot = Number(await cluster.masters[0]?.admin.cluster('KEYSLOT', keys.own(hubId)))
   const from = await ownerOf(cluster.masters, slot)
   const move = await beginSlotMove(cluster, slot, cluster.masters.find((node) => node !== from) as ClusterNode)
   for (const id of [hubId, other]) await move.moveKey(keys.own(id))
-  const reading = Promise.all([hubId, other].map((id) => accountSteps(store).beginRefresh(keys.own(id), 'me 1')))
+  const reading = Promise.all([hubId, other].map((id) => accountSteps(store).beginRefresh(keys.own(id), '60000.5')))
   await store.hget(keys.own(hubId), 'state')
   await move.finish()
   const tokens = (await reading).map((answer) => (Array.isArray(answer) ? answer[1] : Buffer.alloc(0)))

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import type { JobDeps, RefreshWork, UninstallWork } from '../../jobs/job-deps.ts'
-import type { ChunkJob, DeliverJob } from '../../jobs/queues.ts'
+import type { DeliverJob } from '../../jobs/queues.ts'
 import { refreshOne, refreshTokens } from '../../jobs/refresh-tokens.ts'
 import { sweep, sweepGrants } from '../../jobs/sweep.ts'
 import { uninstall } from '../../jobs/uninstall.ts'
@@ -55,7 +55,7 @@ export interface Scene {
 
 export interface Job {
   queue: 'refresh' | 'uninstall' | 'poll' | 'deliver'
-  data: ChunkJob | DeliverJob | Record<string, never>
+  data: DeliverJob | Record<string, never>
 }
 
 /** A process with parts of its own, and what it may be told to do. */
@@ -78,6 +78,7 @@ export interface Daemon extends AlertParts, RekeyParts {
   stop(): Promise<void>
 }
 
+const QUEUE_OF = { refreshTokens: 'refresh', pollLimits: 'poll', uninstall: 'uninstall' } as const
 const metrics = createMetrics()
 const pageOf = (hubId: number) => `https://plimsoll.example.com/accounts/${hubId}`
 const pages = { pageOf }
@@ -129,6 +130,7 @@ export function startDaemon(
     tokens,
     pending,
     movement: new Movement(clock),
+    callMs: 10_000,
     repair: async () => {},
     inFlight: new InFlight(8),
     settings: { refreshFrom: 0.5, refreshBy: 0.8 },
@@ -140,9 +142,8 @@ export function startDaemon(
     uninstallAfterRefusedMs: 'never',
     queues: {
       wake: async () => {},
-      refreshTokens: addTo('refresh'),
-      look: async (kind: 'pollLimits' | 'uninstall') => {
-        const queue = kind === 'uninstall' ? 'uninstall' : 'poll'
+      look: async (kind: keyof typeof QUEUE_OF) => {
+        const queue = QUEUE_OF[kind]
         if (!jobs.some((job) => job.queue === queue)) jobs.push({ queue, data: {} })
       },
       deliver: addTo('deliver'),
@@ -161,7 +162,7 @@ export function startDaemon(
     process,
     work: ({ queue, data }) => {
       if ('deliveryId' in data) return alerts.deliver(data.deliveryId)
-      if (queue === 'refresh') return refreshTokens(deps, data as ChunkJob, never)
+      if (queue === 'refresh') return refreshTokens(deps, never)
       return queue === 'poll' ? alerts.pollDue() : uninstall(deps, never)
     },
     connect: (code, only) => connectWithCode(deps, new Secret(code), { only }),

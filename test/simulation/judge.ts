@@ -38,7 +38,7 @@ interface Known {
 /** What must hold once all has come to its end, by the provider's own record. */
 export async function judge({ scene, hubs, intents, storeAnswers }: Known, mix: Mix): Promise<Violation[]> {
   const violations: Violation[] = []
-  // A lease ends by the clock of Redis, and may be lost with it.
+  // A claim ends by the clock of Redis, and may be lost with it.
   const isLeased = !mix.faults.some((fault) => ENDS_LEASES.has(fault))
   if (isLeased)
     violations.push(...[...scene.provider.redeemedTwice].map((hubId) => ({ what: 'two refresh one account', hubId })))

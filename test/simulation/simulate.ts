@@ -399,7 +399,7 @@ class Simulation {
       case 'import':
         return this.#import(daemon, hubId, provider.grant(hubId))
       case 'refresh':
-        return daemon.work({ queue: 'refresh', data: { hubIds: [hubId] } })
+        return daemon.work({ queue: 'refresh', data: {} })
       case 'refresh now':
         return daemon.refreshNow(hubId)
       case 'uninstall':

@@ -26,7 +26,7 @@ export const SEEDED_VERSION = '1000000'
 export function anAnswer(hubId: number, now: number, more: Partial<AnswerToStore>): AnswerToStore {
   return {
     hubId,
-    owner: 'me',
+    claim: 1.5,
     version: SEEDED_VERSION,
     access: new Secret('access-2'),
     refresh: new Secret('refresh-2'),
@@ -64,26 +64,31 @@ export async function seedAccount(store: Store, keys: Keys, account: SeededAccou
   if (is === 'stale') throw new Error('somebody else is at this account')
 }
 
-/** Who has the account's lease, and how long it lasts unless it is renewed. */
-export async function leaseOf(store: Store, keys: Keys, hubId = 123) {
+/** How long a refresh has its account. */
+export const REFRESH_CLAIM_MS = 15_000
+
+/** The claim of the refresh that is under way, and for how long it lasts. */
+export async function refreshUnderWay(store: Store, keys: Keys, hubId = 123) {
   const note = await store.hget(keys.own(hubId), 'refreshing')
   if (note === null) return undefined
-  const [owner, , until] = note.split(' ')
-  return { owner, leftMs: Number(until) - (await store.readTime(keys.progress)) }
+  const claim = Number(note.split(' ')[0])
+  return { claim, leftMs: claim - (await store.readTime(keys.progress)) }
 }
 
-/** As if so much time had passed for Redis: leases end by its own clock. */
-export async function shortenLease(store: Store, keys: Keys, hubId: number, ms: number): Promise<void> {
-  const [owner, since, until] = (await store.hget(keys.own(hubId), 'refreshing'))?.split(' ') ?? []
-  if (until !== undefined) await store.hset(keys.own(hubId), 'refreshing', `${owner} ${since} ${Number(until) - ms}`)
+/** As a worker claims the account for its refresh. */
+export async function claimRefresh(store: Store, keys: Keys, hubId = 123, ms = REFRESH_CLAIM_MS): Promise<number> {
+  claims++
+  const claim = (await store.readTime(keys.progress)) + ms + (1 + (claims % 1_000)) / 1_024
+  await store.zadd(keys.due.refresh, claim, hubId)
+  return claim
 }
+let claims = 0
 
-/** The lease runs out: whoever has it is dead, or stands still. */
-export const endLease = (store: Store, keys: Keys, hubId = 123) => shortenLease(store, keys, hubId, 3_600_000)
-
-export async function takeLease(store: Store, keys: Keys, owner: string, ms: number, hubId = 123): Promise<void> {
-  const until = (await store.readTime(keys.progress)) + ms
-  await store.hset(keys.own(hubId), 'refreshing', `${owner} 1 ${until}`)
+/** As if another worker refreshed the account. Returns its claim. */
+export async function refreshElsewhere(store: Store, keys: Keys, ms: number, hubId = 123): Promise<number> {
+  const claim = await claimRefresh(store, keys, hubId, ms)
+  await store.hset(keys.own(hubId), 'refreshing', `${claim} 1`)
+  return claim
 }
 
 /** The account's access token as it is stored, still encrypted. */

@@ -10,7 +10,7 @@ export async function live(world: World, ms: number, stepMs = 500): Promise<void
 }
 
 /** Work that waits for the clock gets it moved; work that waits for the network does not. */
-async function whileMoving({ clock }: World, work: Promise<unknown>): Promise<void> {
+export async function whileMoving<T>({ clock }: Pick<World, 'clock'>, work: Promise<T>): Promise<T> {
   let isDone = false
   const done = work.finally(() => {
     isDone = true
@@ -19,5 +19,5 @@ async function whileMoving({ clock }: World, work: Promise<unknown>): Promise<vo
     await Promise.race([done, pause(20)])
     if (!isDone) clock.move(20)
   }
-  await done
+  return done
 }

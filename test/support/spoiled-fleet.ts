@@ -39,7 +39,7 @@ export async function spoiledFleet(redis: TestRedis, keys: Keys) {
     await w.work('refresh-tokens')
     await w.work('poll-limits')
     await tendHistory(services, never)
-    await due.nearestExpiry(clock.now())
+    await due.nearestExpiry()
     await due.countOverdue(clock.now())
   }
   for (const hubId of [ONE, SPOILED, OTHER]) {
@@ -55,7 +55,7 @@ export async function spoiledFleet(redis: TestRedis, keys: Keys) {
   await storeForecasts(store, keys, SPOILED, { at: clock.now(), rising: { overall: pace }, tooFew: {} })
   await store.set(own.paused, clock.now() - 1)
   await store.hset(own.account, {
-    refreshing: `worker ${clock.now()} ${clock.now()}`,
+    refreshing: `1.5 ${clock.now()}`,
     contact: 'ada@acme.example.com',
   })
   // Of two receivers the one is sent the alerts, and the other waits for them.

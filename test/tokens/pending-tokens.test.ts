@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { Secret } from '../../src/runtime/secret.ts'
 import { PendingTokens } from '../../src/tokens/pending-tokens.ts'
 import { type AnswerToStore, TokenStore } from '../../src/tokens/token-store.ts'
-import { anAnswer, dump, seedAccount, storedTokens, vault } from '../support/accounts.ts'
+import { anAnswer, claimRefresh, dump, seedAccount, storedTokens, vault } from '../support/accounts.ts'
 import { HandClock } from '../support/hand-clock.ts'
 import { logLines } from '../support/log-lines.ts'
 import { memoryFile } from '../support/memory-file.ts'
@@ -11,7 +11,7 @@ import { redisOfFile } from '../support/of-file.ts'
 const redis = redisOfFile()
 const HUB = 123
 const NEW = { access: 'access-2', refresh: 'refresh-2', previous: 'refresh-1' }
-const THIRD = { owner: 'other', version: '1000001', access: new Secret('access-3'), refresh: new Secret('refresh-3') }
+const THIRD = { claim: 2.5, version: '1000001', access: new Secret('access-3'), refresh: new Secret('refresh-3') }
 
 /** A refresh whose new tokens Redis has, and `lose` takes them away. */
 async function stored(more: Partial<AnswerToStore> = {}) {
@@ -97,16 +97,17 @@ test('the token of an account that is uninstalled with those before it is delete
 async function waiting() {
   const one = await stored()
   await one.lose()
-  await one.tokens.begin(HUB, 'other', one.clock.now())
+  const theirs = await claimRefresh(redis.store, one.keys)
+  await one.tokens.begin(HUB, theirs)
   const storing = one.pending.storeAgain()
   await one.clock.sleeper(250)
-  return { ...one, storing }
+  return { ...one, theirs, storing }
 }
 
 test('they wait for a daemon that redeems a token of the account, and what that brings counts', async () => {
   const one = await waiting()
   expect([await one.read(), one.pending.has(HUB)]).toMatchObject([{ refresh: 'refresh-1' }, true])
-  await one.daemon().store(one.answer({ owner: 'other', refresh: new Secret('refresh-3') }))
+  await one.daemon().store(one.answer({ claim: one.theirs, refresh: new Secret('refresh-3') }))
   one.clock.move(250)
   await one.storing
   expect(await one.read()).toMatchObject({ refresh: 'refresh-3' })
@@ -116,7 +117,7 @@ test('a process that ends while they wait seals them, and those of a refresh und
   const one = await waiting()
   const { promise, resolve } = Promise.withResolvers<void>()
   one.tokens.storeTokens = () => promise.then(() => Promise.reject(new Error('READONLY')))
-  const refreshing = one.pending.store(one.answer({ owner: 'a third', refresh: new Secret('refresh-3') }))
+  const refreshing = one.pending.store(one.answer({ claim: 3.5, refresh: new Secret('refresh-3') }))
   await one.pending.close(0)
   expect(one.inFile()).toEqual(['refresh-2', 'refresh-3'])
   resolve()
@@ -139,14 +140,14 @@ test('a Redis that comes and goes while it refuses writes is asked by one run', 
   const one = await stored()
   await one.lose()
   const { tokens, clock } = one
-  const asked: string[] = []
-  tokens.storeTokens = ({ owner }) => {
-    asked.push(owner)
+  const asked: number[] = []
+  tokens.storeTokens = ({ claim }) => {
+    asked.push(claim)
     return Promise.reject(new Error('NOREPLICAS'))
   }
   const runs = Array.from({ length: 5 }, () => one.pending.storeAgain())
   await clock.sleeper(250)
-  expect([asked, one.pending.has(HUB)]).toEqual([['me'], true])
+  expect([asked, one.pending.has(HUB)]).toEqual([[1.5], true])
   tokens.storeTokens = TokenStore.prototype.storeTokens
   clock.move(250)
   await Promise.all(runs)
@@ -191,13 +192,13 @@ test.each([
   one.clock.move(ms)
   expect(await one.pending.store(one.answer(THIRD))).toBe('stored')
   await one.lose()
-  const asked: string[] = []
-  one.tokens.storeTokens = async ({ owner }) => {
-    asked.push(owner)
+  const asked: number[] = []
+  one.tokens.storeTokens = async ({ claim }) => {
+    asked.push(claim)
     return 'lost'
   }
   await one.pending.storeAgain()
-  expect(asked).toEqual(['other'])
+  expect(asked).toEqual([THIRD.claim])
 })
 
 test('they outlast a Redis that is away for longer than a minute', async () => {

@@ -6,30 +6,31 @@ import { Secret } from '../../src/runtime/secret.ts'
 import { PendingTokens } from '../../src/tokens/pending-tokens.ts'
 import { type RedeemJob, redeemAndStore } from '../../src/tokens/redeem.ts'
 import { TokenStore } from '../../src/tokens/token-store.ts'
-import { seedAccount, storedTokens, vault } from '../support/accounts.ts'
+import { claimRefresh, seedAccount, storedTokens, vault } from '../support/accounts.ts'
 import { failure, fakeProvider, tokens } from '../support/fake-provider.ts'
 import { HandClock } from '../support/hand-clock.ts'
 import { logLines } from '../support/log-lines.ts'
 import { memoryFile } from '../support/memory-file.ts'
 import { redisOfFile } from '../support/of-file.ts'
 
-const HELD = { isHeld: () => true }
 const redis = redisOfFile()
 const HUB = 123
 const LIFE = 1_800_000
 
-/** An account whose lease is held, and the job to redeem its token. */
+/** An account that is claimed, and the job to redeem its token. */
 async function begun(refresh: ProviderClient['refresh']) {
   const keys = redis.freshKeys()
   const clock = new HandClock()
   await seedAccount(redis.store, keys, { obtainedAt: clock.now() })
   const store = new TokenStore(redis.store, keys)
-  const is = await store.begin(HUB, 'me', clock.now())
+  const claim = await claimRefresh(redis.store, keys)
+  const is = await store.begin(HUB, claim)
   if (is.is !== 'begun') throw new Error('not begun')
   const { context } = is
   const job: RedeemJob = {
     hubId: HUB,
-    owner: 'me',
+    claim,
+    age: () => 0,
     context,
     recovered: NO_ALERT_WRITES,
   }
@@ -44,6 +45,7 @@ async function begun(refresh: ProviderClient['refresh']) {
     log,
     pending: new PendingTokens({ tokens: store, vault, clock, log, file: memoryFile() }),
     inFlight: new InFlight(2),
+    callMs: 10_000,
   }
   const other = (context: Partial<RedeemJob['context']>) => ({ ...job, context: { ...job.context, ...context } })
   return { keys, clock, job, with: other, deps, provider, stored: () => storedTokens(redis.store, keys, HUB) }
@@ -58,7 +60,7 @@ test.each([
   async (_, returned, rotated) => {
     const one = await begun(async () => tokens('access-2', returned, LIFE))
     const sentAt = one.clock.now()
-    const redeemed = await redeemAndStore(one.deps, one.job, HELD)
+    const redeemed = await redeemAndStore(one.deps, one.job)
     expect(redeemed).toEqual({ is: 'stored', sentAt, unstoredMs: 0, rotated })
     expect(await one.stored()).toMatchObject({ access: 'access-2', refresh: returned ?? 'refresh-1' })
   },
@@ -67,28 +69,28 @@ test.each([
 test('where the token before the last one is the one that works, that is kept; it was not rotated for it', async () => {
   const one = await begun(async (token) => (token.reveal() === 'refresh-0' ? tokens('access-2') : failure('rejected')))
   const previousTokens = [vault.seal(new Secret('refresh-0'), HUB, 'refresh')]
-  const redeemed = await redeemAndStore(one.deps, one.with({ previousTokens }), HELD)
+  const redeemed = await redeemAndStore(one.deps, one.with({ previousTokens }))
   expect(redeemed).toMatchObject({ is: 'stored', rotated: false })
   expect(await one.stored()).toMatchObject({ access: 'access-2', refresh: 'refresh-0' })
 })
 
 test('a failure comes back as it is, and nothing is written', async () => {
   const one = await begun(async () => failure('transient'))
-  const redeemed = await redeemAndStore(one.deps, one.job, HELD)
+  const redeemed = await redeemAndStore(one.deps, one.job)
   expect(redeemed).toEqual({ is: 'failed', failure: failure('transient').failure })
   expect(await one.stored()).toMatchObject({ access: 'access-1', refresh: 'refresh-1' })
 })
 
 test('tokens of an account that was written meanwhile are not stored over it', async () => {
   const one = await begun(async () => tokens('access-2', 'refresh-2'))
-  const redeemed = await redeemAndStore(one.deps, one.with({ version: '0' }), HELD)
+  const redeemed = await redeemAndStore(one.deps, one.with({ version: '0' }))
   expect(redeemed).toMatchObject({ is: 'lost', rotated: true })
   expect(await one.stored()).toMatchObject({ access: 'access-1', refresh: 'refresh-1' })
 })
 
 test('tokens that come to a store that lost its last writes are newer than what it has, and stored', async () => {
   const one = await begun(async () => tokens('access-2', 'refresh-2'))
-  const redeemed = await redeemAndStore(one.deps, one.with({ version: '1000002' }), HELD)
+  const redeemed = await redeemAndStore(one.deps, one.with({ version: '1000002' }))
   expect(redeemed).toMatchObject({ is: 'stored', rotated: true })
   expect(await one.stored()).toMatchObject({ access: 'access-2', refresh: 'refresh-2', previous: 'refresh-1' })
 })
@@ -96,7 +98,7 @@ test('tokens that come to a store that lost its last writes are newer than what 
 test('what such a store kept of a token before the last one goes, though there was none when the tokens were read', async () => {
   const one = await begun(async () => tokens('access-2'))
   await redis.store.hset(one.keys.account(HUB).tokens, 'previous', vault.seal(new Secret('refresh-0'), HUB, 'refresh'))
-  const redeemed = await redeemAndStore(one.deps, one.with({ version: '1000002' }), HELD)
+  const redeemed = await redeemAndStore(one.deps, one.with({ version: '1000002' }))
   expect(redeemed).toMatchObject({ is: 'stored', rotated: false })
   expect(await one.stored()).toEqual({ access: 'access-2', refresh: 'refresh-1', previous: undefined })
 })
@@ -110,7 +112,7 @@ test('what was redeemed there because a newer one was refused, which the store l
     vault.seal(new Secret(token), HUB, 'refresh'),
   )
   const read = one.with({ version: '1000002', previousTokens, ...(refreshToken && { refreshToken }) })
-  expect(await redeemAndStore(one.deps, read, HELD)).toMatchObject({ is: 'stored', rotated: true })
+  expect(await redeemAndStore(one.deps, read)).toMatchObject({ is: 'stored', rotated: true })
   expect(await one.stored()).toMatchObject({ refresh: 'refresh-3', previous: 'refresh-0' })
   const before = await redis.store.hgetBuffer(one.keys.account(HUB).tokens, 'previous2')
   expect(before && vault.open(before, HUB, 'refresh').reveal()).toBe('refresh-1')
@@ -119,7 +121,7 @@ test('what was redeemed there because a newer one was refused, which the store l
 test('but not over the tokens of a grant that came after them', async () => {
   const one = await begun(async () => tokens('access-2', 'refresh-2'))
   await seedAccount(redis.store, one.keys, { obtainedAt: one.clock.now(), refreshToken: 'refresh-9' })
-  const redeemed = await redeemAndStore(one.deps, one.with({ version: '1000002' }), HELD)
+  const redeemed = await redeemAndStore(one.deps, one.with({ version: '1000002' }))
   expect(redeemed).toMatchObject({ is: 'lost' })
   expect(await one.stored()).toMatchObject({ refresh: 'refresh-9' })
 })
@@ -130,17 +132,17 @@ test('a store that lost the connection of an account itself gets the tokens of i
   const dumps = await Promise.all(all.map((key) => redis.store.dumpBuffer(key)))
   one.clock.move(1_000)
   await seedAccount(redis.store, one.keys, { obtainedAt: one.clock.now(), refreshToken: 'refresh-2' })
-  const again = await one.deps.tokens.begin(HUB, 'me', one.clock.now())
+  const again = await one.deps.tokens.begin(HUB, await claimRefresh(redis.store, one.keys))
   const context = again.is === 'begun' ? again.context : expect.fail(again.is)
   await Promise.all(all.map((key, n) => redis.store.restore(key, 0, dumps[n] ?? '', 'REPLACE').catch(() => {})))
   one.clock.move(-60_000)
-  const redeemed = await redeemAndStore(one.deps, { ...one.job, context }, HELD)
+  const redeemed = await redeemAndStore(one.deps, { ...one.job, context })
   expect(redeemed).toMatchObject({ is: 'stored' })
   expect(await one.stored()).toMatchObject({ refresh: 'refresh-3' })
 })
 
-test('is not sent at all when the lease has ended while it waited for its turn', async () => {
+test('is not sent at all when too much of the claim has gone while it waited for its turn', async () => {
   const one = await begun(async () => tokens('access-2', 'refresh-2'))
-  expect(await redeemAndStore(one.deps, one.job, { isHeld: () => false })).toEqual({ is: 'too-late' })
+  expect(await redeemAndStore(one.deps, { ...one.job, age: () => 5_000 })).toEqual({ is: 'too-late' })
   expect(one.provider.calls).toEqual([])
 })

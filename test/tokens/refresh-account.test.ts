@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { uninstallAfterRefusal } from '../../src/accounts/uninstall.ts'
 import { refreshTokensOf } from '../../src/tokens/refresh-account.ts'
 import { createVault } from '../../src/tokens/vault.ts'
-import { dump, endLease, SEEDED_VERSION } from '../support/accounts.ts'
+import { dump, REFRESH_CLAIM_MS, SEEDED_VERSION } from '../support/accounts.ts'
 import { failure, tokens } from '../support/fake-provider.ts'
 import { accountIn, HUB, type World } from '../support/world.ts'
 import { type Answered, DAY, LIFE, MINUTE, refreshesOfFile } from './a-refresh.ts'
@@ -60,7 +60,7 @@ describe('a refresh', () => {
     const next = (Number(await w.dueAt('refresh')) - sentAt) / LIFE
     expect(next).toBeGreaterThanOrEqual(0.5)
     expect(next).toBeLessThanOrEqual(0.8)
-    expect(await w.lease()).toBeUndefined()
+    expect(await w.underWay()).toBeUndefined()
   })
 
   test.each([undefined, 'refresh-1'])(
@@ -72,14 +72,14 @@ describe('a refresh', () => {
     },
   )
 
-  test('that is not due asks nobody, gives the lease back and puts the account where its plan says', async () => {
+  test('that is not due asks nobody, gives the claim back and puts the account where its plan says', async () => {
     const w = await connected(async () => tokens('access-2'))
     const planned = Number(await w.dueAt('refresh'))
     await makeDue(w)
     w.clock.move(MINUTE)
     expect(await w.refresh()).toMatchObject({ is: 'fresh' })
     expect(w.provider.calls).toEqual([])
-    expect(await w.lease()).toBeUndefined()
+    expect(await w.underWay()).toBeUndefined()
     const again = Number(await w.dueAt('refresh'))
     expect(Math.abs(again - planned)).toBeLessThan(LIFE * 0.3)
     expect(again).toBeGreaterThan(w.clock.now())
@@ -128,7 +128,7 @@ describe('a refresh that fails', () => {
       retryAt: `${retryAt}`,
     })
     expect(await w.dueAt('refresh')).toBe(retryAt)
-    expect(await w.lease()).toBeUndefined()
+    expect(await w.underWay()).toBeUndefined()
     w.says.next = tokens('access-2')
     w.clock.move(1_000)
     expect(await w.refresh()).toMatchObject({ is: 'refreshed' })
@@ -149,7 +149,7 @@ describe('a refresh that fails', () => {
     expect([(await w.refresh()).is, (await w.refresh('1')).is]).toEqual(['fresh', 'fresh'])
     expect(w.provider.calls).toHaveLength(1)
     expect(await w.dueAt('refresh')).toBe(again)
-    expect(await w.lease()).toBeUndefined()
+    expect(await w.underWay()).toBeUndefined()
     w.clock.move(1)
     expect(await w.refresh(SEEDED_VERSION)).toMatchObject({ is: 'failed' })
     expect(w.provider.calls).toHaveLength(2)
@@ -172,15 +172,14 @@ describe('a refresh that fails', () => {
     expect([await w.dueAt('refresh'), await w.dueAt('poll')]).toEqual([until, until])
   })
 
-  test('by an exception leaves the account to be refreshed once its lease has ended', async () => {
+  test('by an exception leaves the account to be refreshed once its claim has ended', async () => {
     let isBroken = true
     const w = await due(async () => {
       if (isBroken) throw new Error('a bug')
       return tokens('access-2')
     })
     await expect(w.refresh()).rejects.toThrow('a bug')
-    expect((await w.lease())?.leftMs).toBeLessThanOrEqual(15_000)
-    await endLease(w.store, w.keys)
+    w.clock.move(REFRESH_CLAIM_MS + 1)
     isBroken = false
     expect(await w.refresh()).toMatchObject({ is: 'refreshed' })
   })
@@ -211,7 +210,7 @@ describe('a rotated refresh token', () => {
     expect(await w.tokens()).toEqual({ access: 'access-3', refresh: stored, previous })
     expect(await w.record()).toMatchObject({ state: 'active', version: '1000002', obtainedAt: `${sentAt}` })
     expect(await w.outbox()).toEqual([])
-    expect(await w.lease()).toBeUndefined()
+    expect(await w.underWay()).toBeUndefined()
   })
 
   test('that is refused is what the failure says where the one before is no good either, and both are kept', async () => {
@@ -321,7 +320,7 @@ describe('a token endpoint that is closed', () => {
     return w
   }
 
-  test('lets the account wait: no lease, no call, nothing changed', async () => {
+  test('lets the account wait: no claim, no call, nothing changed', async () => {
     const w = await closed(tokens('access-2'), 'transient')
     const before = await dump(w.store, w.keys)
     expect(await w.refresh()).toEqual({ is: 'waiting', until: w.clock.now() + 5_000 })
@@ -358,7 +357,7 @@ describe('a refresh token that no key opens', () => {
       failure: { class: 'unopened', code: 'vault', message: expect.stringContaining('no key with the id k1') },
     })
     expect(w.provider.calls).toEqual([])
-    expect(await w.lease()).toBeUndefined()
+    expect(await w.underWay()).toBeUndefined()
     expect(await w.record()).toMatchObject({ state: 'failing', failures: '1', failureClass: 'unopened' })
     expect(await w.record()).not.toHaveProperty('refreshing')
     await w.services.endpoint.room(0, undefined)

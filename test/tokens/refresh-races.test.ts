@@ -2,8 +2,7 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { NO_ALERT_WRITES } from '../../src/redis/steps.ts'
 import { formatMoment } from '../../src/text/format-time.ts'
 import type { Admission } from '../../src/tokens/endpoint/wait-queue.ts'
-import { Lease, Leases } from '../../src/tokens/leases.ts'
-import { dump, endLease, seedAccount, takeLease } from '../support/accounts.ts'
+import { dump, REFRESH_CLAIM_MS, refreshElsewhere, seedAccount } from '../support/accounts.ts'
 import { failure, slowAnswer, tokens } from '../support/fake-provider.ts'
 import { eventually } from '../support/fleet.ts'
 import { memoryFile } from '../support/memory-file.ts'
@@ -11,7 +10,7 @@ import { accountIn, HUB, type World } from '../support/world.ts'
 import { type Answered, DAY, LIFE, MINUTE, type Refresh, refreshesOfFile } from './a-refresh.ts'
 
 const { connected, due, underWay } = refreshesOfFile()
-const ownerOf = async (w: Awaited<ReturnType<typeof due>>) => (await w.lease())?.owner
+const claimOf = async (w: Awaited<ReturnType<typeof due>>) => (await w.underWay())?.claim
 
 /** Another daemon, whose provider answers this. */
 async function another(w: World, refresh: Refresh) {
@@ -49,26 +48,26 @@ describe('of several workers', () => {
     expect(outcomes.every((is) => ['refreshed', 'held', 'fresh'].includes(is))).toBe(true)
   })
 
-  test('one whose lease was lost does not take the lease of the one that has it now', async () => {
+  test('one whose claim is over does not end the refresh of the one that has it now', async () => {
     const { refreshing, answer, ...w } = await underWay()
-    await takeLease(w.store, w.keys, 'somebody-else', 10_000)
+    const theirs = await refreshElsewhere(w.store, w.keys, 10_000)
     answer(tokens('access-2', 'refresh-2'))
     await refreshing
-    expect(await ownerOf(w)).toBe('somebody-else')
+    expect(await claimOf(w)).toBe(theirs)
   })
 
-  test('one that fails after it lost the lease says nothing of the account: the one that has it now will', async () => {
+  test('one that fails after its claim says nothing of the account: the one that has it now will', async () => {
     const { refreshing, answer, ...w } = await underWay()
-    await takeLease(w.store, w.keys, 'somebody-else', 10_000)
+    await refreshElsewhere(w.store, w.keys, 10_000)
     const before = await w.record()
     answer(failure('rejected'))
     expect(await refreshing).toEqual({ is: 'lost' })
     expect(await w.record()).toEqual(before)
   })
 
-  test('one whose lease ran out while its process stood still is not begun anew there: its token is on the way', async () => {
+  test('one whose claim ran out while its process stood still is not begun anew there: its token is on the way', async () => {
     const { refreshing, answer, ...w } = await underWay()
-    await endLease(w.store, w.keys)
+    w.clock.move(REFRESH_CLAIM_MS + 1)
     expect(await w.refresh()).toEqual({ is: 'held' })
     answer(tokens('access-2', 'refresh-2'))
     expect(await refreshing).toMatchObject({ is: 'refreshed' })
@@ -76,7 +75,7 @@ describe('of several workers', () => {
     expect(await w.refresh()).toMatchObject({ is: 'refreshed' })
   })
 
-  test('one that waited in line meanwhile does not begin anew either, though the lease ran out', async () => {
+  test('one that waited in line meanwhile does not begin anew either, though the claim ran out', async () => {
     const slow = slowAnswer()
     const w = await due(slow.refresh)
     const { promise: admitted, resolve: admit } = Promise.withResolvers<Admission>()
@@ -85,7 +84,7 @@ describe('of several workers', () => {
     const waiting = w.refresh()
     const refreshing = w.refresh()
     await slow.asked
-    await endLease(w.store, w.keys)
+    w.clock.move(REFRESH_CLAIM_MS + 1)
     admit({ is: 'admitted' })
     expect(await waiting).toEqual({ is: 'held' })
     slow.answer(tokens('access-2', 'refresh-2'))
@@ -97,8 +96,7 @@ describe('of several workers', () => {
 describe('a late writer', () => {
   test('whose account was refreshed by somebody else meanwhile overwrites nothing', async () => {
     const { refreshing, answer, ...w } = await underWay()
-    await endLease(w.store, w.keys)
-    w.clock.move(1)
+    w.clock.move(REFRESH_CLAIM_MS + 1)
     const quick = await another(w, async () => tokens('access-9', 'refresh-9'))
     expect(await quick.refresh()).toMatchObject({ is: 'refreshed' })
     // But for what the daemon reports of the endpoint.
@@ -172,7 +170,7 @@ describe('an account that is uninstalled while it is refreshed', () => {
     expect(await w.record()).toMatchObject({ state: 'uninstalling' })
     expect(await w.tokens()).toEqual({ access: undefined, refresh: 'refresh-1', previous: undefined })
     expect([await w.dueAt('refresh'), await w.dueAt('poll')]).toEqual([null, null])
-    expect(await ownerOf(w)).toBeUndefined()
+    expect(await claimOf(w)).toBeUndefined()
   })
 
   test.each([
@@ -205,80 +203,60 @@ describe('an account that is uninstalled while it is refreshed', () => {
   })
 })
 
-describe('the lease', () => {
+describe('a claim', () => {
   test.each([
-    ['20 seconds', 20_000, 2_000],
-    ['a minute', 60_000, 6_000],
-    ['half an hour', LIFE, 15_000],
-  ])('of an account whose token lives %s is a tenth of that, within bounds', async (_, lifeMs, longest) => {
+    [10_000, 15_000],
+    [200, 1_200],
+    [120_000, 125_000],
+  ])('lasts longer than the call, which may take %i ms, by a while in which it must begin', async (callMs, lasts) => {
     const slow = slowAnswer()
-    const w = await connected(slow.refresh, { lifeMs })
-    w.clock.move(lifeMs)
+    const w = await due(slow.refresh, { change: () => ({ callMs }) })
     const refreshing = w.refresh()
     await slow.asked
-    const left = (await w.lease())?.leftMs
-    expect(left).toBeLessThanOrEqual(longest)
-    expect(left).toBeGreaterThan(longest - 1_000)
+    expect(Math.floor((await w.underWay())?.leftMs ?? 0)).toBe(lasts)
+    expect(await w.dueAt('refresh')).toBe(w.clock.now() + lasts)
     slow.answer(tokens('access-2'))
     await refreshing
   })
 
-  test('is renewed while a slow answer is waited for, and no longer', async () => {
-    const slow = slowAnswer()
-    const w = await connected(slow.refresh, { lifeMs: 20_000 })
-    w.clock.move(15_000)
-    const refreshing = w.refresh()
-    await slow.asked
-    const owner = await ownerOf(w)
-    // Almost over: only a renewal can make it longer again.
-    await takeLease(w.store, w.keys, String(owner), 1_500)
-    await eventually('the lease is renewed', async () => ((await w.lease())?.leftMs ?? 0) > 1_500)
-    expect(await ownerOf(w)).toBe(owner)
-    slow.answer(failure('transient'))
-    await refreshing
-    expect(await ownerOf(w)).toBeUndefined()
-  })
-})
-
-describe('a lease that somebody else has by now', () => {
-  const taken = async (ms: number) => {
+  test('of which too little is left when its call can begin is given up: the account is due at once', async () => {
     const w = await due(async () => tokens('access-2'))
-    await takeLease(w.store, w.keys, 'somebody-else', ms)
-    return { ...w, own: w.services.tokens }
-  }
-
-  test('is not renewed, and who had it before gets to know', async () => {
-    const w = await taken(10_000)
-    const lost = new Lease(HUB, 'me', w.clock)
-    lost.ms = 600
-    const leases = new Leases(w.own, w.clock)
-    leases.keep(lost)
-    w.clock.move(200)
-    await eventually('it is known as lost', async () => !lost.isHeld())
-    leases.end(lost)
-    const lease = await w.lease()
-    expect([lease?.owner, Number(lease?.leftMs) > 600]).toEqual(['somebody-else', true])
+    for (let n = 0; n < w.services.inFlight.limit; n++) await w.services.inFlight.enter('urgent')
+    const refreshing = w.refresh()
+    await eventually('it is claimed', async () => (await w.underWay()) !== undefined)
+    w.clock.move(5_001)
+    w.services.inFlight.leave()
+    expect(await refreshing).toEqual({ is: 'held' })
+    expect(w.provider.calls).toEqual([])
+    expect([await w.dueAt('refresh'), await w.underWay()]).toEqual([w.clock.now(), undefined])
   })
 
-  test('plans nothing when it is given back', async () => {
-    const w = await taken(10_000)
-    const planned = await w.dueAt('refresh')
-    await w.own.leave(HUB, 'me', w.clock.now())
-    expect([await ownerOf(w), await w.dueAt('refresh')]).toEqual(['somebody-else', planned])
+  test('that somebody else has by now plans nothing when it is given back', async () => {
+    const w = await due(async () => tokens('access-2'))
+    const mine = await w.claim()
+    const theirs = await refreshElsewhere(w.store, w.keys, 10_000)
+    await w.services.tokens.leave(HUB, mine, w.clock.now())
+    expect([await claimOf(w), await w.dueAt('refresh')]).toEqual([theirs, Math.floor(theirs)])
   })
 
-  test('counts as over where it would last longer than any does: the clock of Redis was set back', async () => {
-    expect(await (await taken(3_600_000)).refresh()).toMatchObject({ is: 'refreshed' })
+  test('is refused while the refresh of another one is under way, whatever planned the account meanwhile', async () => {
+    const { refreshing, answer, ...w } = await underWay()
+    await w.services.due.plan('refresh', [HUB], w.clock.now())
+    const other = await another(w, async () => tokens('x'))
+    expect(await other.refresh()).toEqual({ is: 'held' })
+    expect(other.provider.calls).toEqual([])
+    answer(tokens('access-2', 'refresh-2'))
+    expect(await refreshing).toMatchObject({ is: 'refreshed' })
   })
 })
 
-describe('a worker that dies between its lease and its answer', () => {
-  /** One took the lease and was killed: the lease ran out, nothing was written. */
+describe('a worker that dies between its claim and its answer', () => {
+  /** One claimed it and was killed: the claim ran out, nothing was written. */
   async function killed(opened: ReturnType<typeof due>) {
     const w = await opened
     const diedAt = w.clock.now()
-    expect((await w.services.tokens.begin(HUB, 'dead', diedAt)).is).toBe('begun')
-    await endLease(w.store, w.keys)
+    expect((await w.services.tokens.begin(HUB, await w.claim())).is).toBe('begun')
+    w.clock.move(REFRESH_CLAIM_MS + 1)
     return { ...w, diedAt, interruptedAt: async () => (await w.record()).interruptedAt }
   }
 
@@ -326,21 +304,23 @@ describe('a worker that dies between its lease and its answer', () => {
     expect(await w.record()).not.toHaveProperty('refreshing')
     w.clock.move(MINUTE)
     const own = w.services.tokens
-    const begun = await own.begin(HUB, 'late', w.clock.now())
+    const claim = await w.claim()
+    const begun = await own.begin(HUB, claim)
     if (begun.is !== 'begun') throw new Error(begun.is)
     // Somebody else has opened the alert meanwhile.
     const alerts = { changes: [['token', 'as it was', ''] as [string, string, string]], entries: [] }
     const record = { state: 'failing' as const, refreshAt: 0, pollAt: 'unchanged' as const, fields: {}, alerts }
-    expect(await own.recordFailure(HUB, 'late', begun.context.version, record)).toBe('lost')
+    expect(await own.recordFailure(HUB, claim, begun.context.version, record)).toBe('lost')
     expect(await w.record()).not.toHaveProperty('refreshing')
     await w.refresh()
     expect(w.codes()).not.toContain('token.interrupted')
   })
 
   test('is not taken for itself by a worker that asks twice because the answer was lost', async () => {
-    const { services, clock } = await connected(async () => tokens('access-2'))
-    await services.tokens.begin(HUB, 'me', clock.now())
-    const again = await services.tokens.begin(HUB, 'me', clock.now() + 5)
+    const w = await connected(async () => tokens('access-2'))
+    const claim = await w.claim()
+    await w.services.tokens.begin(HUB, claim)
+    const again = await w.services.tokens.begin(HUB, claim)
     expect(again).toMatchObject({ is: 'begun', context: { interruptedAt: null } })
   })
 })

@@ -20,7 +20,7 @@ describe('an account whose record was spoiled', () => {
     await expect(w.refresh()).rejects.toThrow()
     expect(w.provider.calls).toEqual([])
     await repair(w)
-    expect(await w.lease()).toBeUndefined()
+    expect(await w.underWay()).toBeUndefined()
     expect(await w.refresh()).toMatchObject({ is: 'refreshed' })
     expect(await w.record()).not.toHaveProperty('interruptedAt')
     expect(await w.tokens()).toMatchObject({ access: 'access-2', refresh: 'refresh-2' })
@@ -96,7 +96,7 @@ describe('a store that takes no writes', () => {
     expect(w.provider.calls).toHaveLength(1)
     expect(await w.tokens()).toEqual({ access: 'access-2', refresh: 'refresh-2', previous: 'refresh-1' })
     expect(await w.record()).toMatchObject({ version: '1000001', obtainedAt: `${sentAt}` })
-    expect(await w.lease()).toBeUndefined()
+    expect(await w.underWay()).toBeUndefined()
     return w
   }
 
@@ -105,7 +105,7 @@ describe('a store that takes no writes', () => {
       for (const pause of [250, 250, 250]) {
         await clock.sleeper(250)
         expect(clock.waits.at(-1)).toBe(pause)
-        // Redis refuses to renew the lease as well; whoever comes is held back by this process itself.
+        // Its claim ends meanwhile; whoever comes is held back by this process itself.
         expect(await refresh()).toEqual({ is: 'held' })
         expect(await tokens()).toMatchObject({ access: 'access-1', refresh: 'refresh-1' })
         clock.move(pause)

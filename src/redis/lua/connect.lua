@@ -47,6 +47,7 @@ beginGrant(hubId, version, refresh, fields, refreshAt)
 if previous ~= '' then keepPrevious(previous) end
 redis.call('HSET', tokensKey(), 'scopes', scopes)
 redis.call('HSET', ACCOUNT, 'connectedAt', now, 'obtainedAt', obtainedAt, 'expiresAt', expiresAt, 'refreshedAt', obtainedAt)
+redis.call('ZADD', expiryKey(), expiresAt, hubId)
 renewAccess(access)
 startPolling(hubId, now, now)
 writeAlerts(hubId, writes)
@@ -74,6 +75,7 @@ if (state and not replace) or stored >= version then return isLive(state) and 'k
 redis.call('HDEL', ACCOUNT, 'refreshedAt')
 redis.call('HSETNX', ACCOUNT, 'firstConnectedAt', fields.connectedAt or now)
 redis.call('HSET', ACCOUNT, 'obtainedAt', 0, 'expiresAt', 0)
+redis.call('ZREM', expiryKey(), hubId)
 beginGrant(hubId, version, refresh, fields, now)
 stopPolling(hubId)
 redis.call('ZADD', firstReadingsKey(), 1, hubId)
@@ -124,6 +126,7 @@ redis.call('HSET', tokensKey(), 'scopes', scopes)
 redis.call('HDEL', ACCOUNT, 'metadataDue')
 setFields(fields)
 redis.call('HSET', ACCOUNT, 'expiresAt', expiresAt)
+if a[1] == 'active' then redis.call('ZADD', expiryKey(), expiresAt, hubId) end
 renewAccess('')
 redis.call('ZADD', dueKey('refresh'), 'XX', refreshAt, hubId)
 -- One that waits for other tokens is polled when it has them.

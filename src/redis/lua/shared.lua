@@ -55,6 +55,7 @@ if redis.call('EXISTS', ACCOUNT) == 0 then
   redis.call('HSET', ACCOUNT, 'state', state, 'connectedAt', now, 'firstConnectedAt', now, 'obtainedAt', 0, 'expiresAt', 0,
     'metadataDue', 1)
   setVersion(nextIntent())
+  redis.call('ZREM', expiryKey(), hubId)
   if state == 'failing' or state == 'parked' then setState(hubId, 'active') end
   if isLive(state) then redis.call('ZADD', dueKey('refresh'), 'XX', now, hubId)
   else

@@ -222,7 +222,7 @@ export class TokenEndpoint {
       this.#used = admitted.refreshes
       this.#turnTheLateAway()
     } catch (error) {
-      // No word from Redis, no permit: without it no lease could be taken either.
+      // No word from Redis, no permit: without it no account could be claimed either.
       this.#seen = [...seen, ...this.#seen]
       this.#deps.log.warn({ code: 'endpoint.no-redis', err: error }, 'no permits: Redis refuses')
       this.#turnAllAway(this.#now() + STALE_MS)

@@ -33,7 +33,7 @@ test.concurrent('each command takes half a second: every token is refreshed in t
   await fleet.expectUnhurt()
 })
 
-test.concurrent('each command takes two seconds, most of a lease: what is late is not redeemed twice, and all is well once it is quick again', async (context) => {
+test.concurrent('each command takes two seconds, much of a claim: what is late is not redeemed twice, and all is well once it is quick again', async (context) => {
   const fleet = await fleetBehindProxy(context)
   fleet.proxy.delayMs = 2_000
   expect(await eventually('not ready', async () => (await readiness(fleet.daemon)).status === 503)).toBe(true)

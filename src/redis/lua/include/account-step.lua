@@ -29,6 +29,7 @@ local function freshKey() return AT .. ':fresh' end
 local function firstReadingsKey() return AT .. ':first-readings' end
 local function pollFailingKey() return AT .. ':poll-failing' end
 local function nearestKey() return AT .. ':nearest' end
+local function expiryKey() return AT .. ':expiry' end
 local function domainsKey() return AT .. ':domains' end
 local function alertingKey() return AT .. ':alerting' end
 local function leftKey() return AT .. ':left:' .. OF end
@@ -126,6 +127,8 @@ local function setState(hubId, to)
   end
   redis.call('HSET', ACCOUNT, 'state', to)
   redis.call('ZADD', inState(to), hubId, hubId)
+  -- The tokens of the others are not kept alive: they fail, or wait for somebody.
+  if to ~= 'active' then redis.call('ZREM', expiryKey(), hubId) end
   if to == 'reauthorize' then noteEvent(hubId, 'reauthorize')
   elseif to == 'active' and from == 'reauthorize' then noteEvent(hubId, 'recovered')
   elseif to == 'uninstalling' and isLive(from) then noteEvent(hubId, 'uninstalled') end
@@ -168,31 +171,21 @@ local function stopPolling(hubId)
   markPolls('1')
 end
 
--- The lease of an account is a note in it: the owner that works on its tokens, since when (by the owner's clock), and until when if it
--- is not renewed (by the clock of Redis). It goes when its outcome is written: one that is over was left by a worker that
--- died.
-local MOST_LEASED_MS = 60000
-
-local function takeLease(owner, since, ms)
-  redis.call('HSET', ACCOUNT, 'refreshing', string.format('%s %s %.0f', owner, since, redisNow() + ms))
-end
-
--- True where another owner has it. No lease lasts longer than that: the clock was set back since.
-local function isHeld(note, owner)
-  local by, ends = string.match(note or '', '^(%S+) %d+ (%d+)$')
-  if not by or by == owner then return false end
-  local left = ends - redisNow()
-  return left > 0 and left <= MOST_LEASED_MS
-end
-
 -- True while no other worker has claimed or planned the account since.
 local function isClaimedBy(kind, hubId, claim)
   return tonumber(redis.call('ZSCORE', dueKey(kind), hubId) or '') == tonumber(claim)
 end
 
--- Returns whether it was the owner's.
-local function endLease(note, owner)
-  if string.match(note or '', '^%S+') ~= owner then return false end
+-- A refresh under way is a note in the account: its claim, and since when. It goes when the outcome is written: one whose claim is over
+-- was left by a worker that died. True where that of another claim is under way.
+local function isHeld(note, claim)
+  local by = string.match(note or '', '^%S+')
+  return by and by ~= claim and (tonumber(by) or 0) > redisNow()
+end
+
+-- Returns whether it was that of the claim.
+local function endNote(claim)
+  if string.match(redis.call('HGET', ACCOUNT, 'refreshing') or '', '^%S+') ~= claim then return false end
   return redis.call('HDEL', ACCOUNT, 'refreshing') == 1
 end
 
