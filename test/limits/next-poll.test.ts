@@ -75,7 +75,7 @@ const sameAgain = fc.record({
   noise: fc.constant(0),
   bucket: fc.constant(undefined),
   meddling: fc.oneof(
-    { weight: 8, arbitrary: fc.constant('none' as const) },
+    { weight: 4, arbitrary: fc.constant('none' as const) },
     { weight: 1, arbitrary: fc.constantFrom('acknowledged' as const, 'domain' as const, 'forecast' as const) },
   ),
 })
@@ -221,7 +221,7 @@ class Account {
     if (how === 'interrupted') account.state = { ...account.state, isInterrupted: true, digests: '', restUntil: 0 }
     const overall = { perDay: 4, perDayLow: 2, perDayHigh: 8, leap: 0, bend: 0 }
     if (how === 'forecast')
-      account.forecasts = JSON.stringify({ at: at - 2 * 86_400_000, rising: { overall }, tooFew: {} })
+      account.forecasts = JSON.stringify({ at: at - 71 * 3_600_000, rising: { overall }, tooFew: {} })
     if (how !== 'acknowledged') return
     for (const [field, state] of Object.entries(account.alertStates)) {
       const list = JSON.parse(state)
