@@ -6,6 +6,7 @@ import { createMetrics } from '../../src/runtime/metrics.ts'
 import { pollAccount, properties, readings } from '../limits/reports.ts'
 import { seedAccount } from '../support/accounts.ts'
 import { plimsollHere } from '../support/command.ts'
+import { goByHand } from '../support/go-by-hand.ts'
 import { HandClock } from '../support/hand-clock.ts'
 import { logLines } from '../support/log-lines.ts'
 import { commandsOfFile } from './commands-of-file.ts'
@@ -18,6 +19,7 @@ const { keys } = installed
 /** An account that is polled so often from now on, and whose history is tended once a day, as the daemon does it. */
 async function liveAccount(hubId: number, clock: HandClock) {
   const { store } = installed
+  goByHand(store, clock)
   await seedAccount(store, keys, { hubId, hubDomain: `d${hubId}.example.com`, obtainedAt: clock.now() })
   await store.zadd(keys.due.history, clock.now(), hubId)
   const deps = {

@@ -248,6 +248,14 @@ describe('a claim', () => {
     answer(tokens('access-2', 'refresh-2'))
     expect(await refreshing).toMatchObject({ is: 'refreshed' })
   })
+
+  test('and its note count as over where they would last longer than any does: the clock of Redis was set back', async () => {
+    const w = await due(async () => tokens('access-2'))
+    await refreshElsewhere(w.store, w.keys, 3_600_000)
+    // As a sweep brings it forward.
+    await w.services.due.plan('refresh', [HUB], w.clock.now())
+    expect(await w.refresh()).toMatchObject({ is: 'refreshed' })
+  })
 })
 
 describe('a worker that dies between its claim and its answer', () => {

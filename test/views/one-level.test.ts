@@ -56,6 +56,7 @@ async function seed({ steps, keys, clock }: Server, fleet: readonly GeneratedAcc
     await seedListed(steps, keys, [{ ...listed, ...(isKept ? { refresh: at(one.refresh), poll: at(one.poll) } : {}) }])
     const times = { obtainedAt: at(30), expiresAt: at(one.expiry) }
     await steps.hset(keys.account(hubId).account, times)
+    if (one.state === 'active') await steps.zadd(keys.expiry, times.expiresAt, hubId)
     await changePolls(steps, keys, hubId, { polledAt: now })
     for (const { field, level, isAcknowledged } of one.alerts) {
       const acknowledged = { at: now, by: 'ann', until: now + MINUTE }

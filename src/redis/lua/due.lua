@@ -13,10 +13,9 @@ return { claimed, redis.call('ZRANGE', KEYS[1], 0, 0, 'WITHSCORES')[2] or '' }
 
 --!step moveClaim
 -- Plans a claimed account. What was claimed again since, or has another plan, is left as it is.
--- KEYS: due set. ARGV: hubId, the claim, the moment from now on. Returns 1 where it was the caller's.
+-- KEYS: due set. ARGV: hubId, the claim, the moment from now on.
 if tonumber(redis.call('ZSCORE', KEYS[1], ARGV[1]) or '') ~= tonumber(ARGV[2]) then return 0 end
-redis.call('ZADD', KEYS[1], ARGV[3], ARGV[1])
-return 1
+return redis.call('ZADD', KEYS[1], ARGV[3], ARGV[1])
 
 --!step claimAccounts
 --!include redis-now

@@ -177,16 +177,18 @@ local function isClaimedBy(kind, hubId, claim)
 end
 
 -- A refresh under way is a note in the account: its claim, and since when. It goes when the outcome is written: one whose claim is over
--- was left by a worker that died. True where that of another claim is under way.
+-- was left by a worker that died. True where that of another claim is under way. No claim of a refresh lasts longer than that: the clock
+-- was set back since.
 local function isHeld(note, claim)
-  local by = string.match(note or '', '^%S+')
-  return by and by ~= claim and (tonumber(by) or 0) > redisNow()
+  local by = string.match(note or '', '^%S+') or '0'
+  local left = (tonumber(by) or 0) - redisNow()
+  return by ~= claim and left > 0 and left <= 125000
 end
 
 -- Returns whether it was that of the claim.
 local function endNote(claim)
-  if string.match(redis.call('HGET', ACCOUNT, 'refreshing') or '', '^%S+') ~= claim then return false end
-  return redis.call('HDEL', ACCOUNT, 'refreshing') == 1
+  local by = string.match(redis.call('HGET', ACCOUNT, 'refreshing') or '', '^%S+')
+  return by == claim and redis.call('HDEL', ACCOUNT, 'refreshing') == 1
 end
 
 -- The version of an account is an intent, and how many times its tokens were stored since: intent x 1e6 + n. An intent is
