@@ -70,6 +70,7 @@ function withoutChance(line: string): string {
   return line
     .replace(/\bs-(?=[a-z0-9]*\d)[a-z0-9]{5}\b|\bs-[a-z]{5}\b(?!-)/g, 's-xxxxx')
     .replace(/\bmsg_[\w-]+/g, 'msg_x')
+    .replace(/\balert\d+-1\b/g, 'alert-1')
     .replace(/\b\d{13}-\d+\b/g, '1-1')
     .replace(
       /("oldestWaitingAt":"|oldest pending +|waited in the outbox for |the oldest from |the next for )[^,":]+(:\d\d[^,":]*)*/g,

@@ -18,8 +18,8 @@ const valuesOf = (
 const RECORDS = {
   atLimit: [{ label: 'Acme', objectId: 11 }],
   nearLimit: [
-    { label: 'Globex', objectId: 12, usage: 482, reported: 96.4 },
-    { label: 'Initech', objectId: 13, usage: 400, reported: 80 },
+    { label: 'Globex', objectId: 12, usage: 482 },
+    { label: 'Initech', objectId: 13, usage: 400 },
   ],
 }
 const READ = { values: valuesOf(1, 2, 500), records: RECORDS }
