@@ -47,7 +47,7 @@ export class DueSets {
 
   /**
    * Claims up to `most` accounts that are due, for so long: then one that is not done is due again. Of refreshes, where more are due
-   * than that, most are the nearest to the end of their tokens; `first`: which of these goes first, from 0, the nearest, up to 1.
+   * than that, most are the nearest to the end of their tokens, from the one at `first` on: from 0, the nearest, up to 1, the farthest.
    */
   async claim(kind: DueSet, most: number, ms: number, first = 0): Promise<Claimed[]> {
     const { due, expiry } = this.#keys

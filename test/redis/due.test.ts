@@ -124,8 +124,8 @@ describe('a claim of refreshes, where more are due than may go', () => {
       await redis.store.zadd(keys.due.refresh, now - due, hubId)
       if (ends !== undefined) await redis.store.zadd(keys.expiry, now + ends, hubId)
     }
-    const due = new DueSets(redis.store, keys)
-    return async (most: number, first?: number) => {
+    return async (most: number, { first = 0, chance = 0 } = {}) => {
+      const due = new DueSets(redis.store, keys, () => chance)
       const claimed = await due.claim('refresh', most, 60_000, first)
       return claimed.map(({ hubId }) => hubId)
     }
@@ -138,7 +138,24 @@ describe('a claim of refreshes, where more are due than may go', () => {
     )
     const claim = await backlog({ ...IMPORTED, ...healthy })
     expect(await claim(8)).toEqual([2_059, 2_058, 2_057, 2_056, 2_055, 2_054, 1, 2])
-    expect(await claim(1)).toEqual([2_053])
+    expect(await claim(6)).toEqual([2_053, 2_052, 2_051, 2_050, 3, 4])
+  })
+
+  test('takes the nearest three times of four where it may take one alone: the others have their turn, too', async () => {
+    const healthy = Object.fromEntries(Array.from({ length: 10 }, (_, n) => [2_000 + n, { due: 1_000, ends: n }]))
+    const claim = await backlog({ ...IMPORTED, ...healthy })
+    const chances = [0.1, 0.26, 0.5, 0.9]
+    const claimed = await chances.reduce<Promise<number[]>>(
+      async (before, chance) => [...(await before), ...(await claim(1, { chance }))],
+      Promise.resolve([]),
+    )
+    expect(claimed).toEqual([1, 2_000, 2_001, 2_002])
+  })
+
+  test('passes over hundreds of tokens that end sooner and are not due', async () => {
+    const underWay = Object.fromEntries(Array.from({ length: 700 }, (_, n) => [3_000 + n, { due: -60_000, ends: n }]))
+    const claim = await backlog({ ...IMPORTED, ...underWay, 2000: { due: 1_000, ends: 1_000 } })
+    expect(await claim(4)).toEqual([2_000, 1, 2, 3])
   })
 
   test('passes over tokens that end soon and are not due, and gives the others all that is left', async () => {
@@ -146,9 +163,10 @@ describe('a claim of refreshes, where more are due than may go', () => {
     expect(await claim(4)).toEqual([2_001, 1, 2, 3])
   })
 
-  test('begins anywhere among the nearest where one is tried as a trial', async () => {
-    const healthy = Object.fromEntries(Array.from({ length: 10 }, (_, n) => [2_000 + n, { due: 1_000, ends: n }]))
+  test('begins anywhere among the tokens where one is tried as a trial: those that end first may all be dead', async () => {
+    const healthy = Object.fromEntries(Array.from({ length: 500 }, (_, n) => [2_000 + n, { due: 1_000, ends: n }]))
     const claim = await backlog({ ...IMPORTED, ...healthy })
-    expect([await claim(1, 0.35), await claim(1, 0.99)]).toEqual([[2_003], [2_009]])
+    const claimed = [await claim(1, { first: 0.35, chance: 0.5 }), await claim(1, { first: 0.99, chance: 0.5 })]
+    expect(claimed).toEqual([[2_175], [2_495]])
   })
 })

@@ -21,33 +21,34 @@ return redis.call('ZADD', KEYS[1], ARGV[3], ARGV[1])
 --!include redis-now
 -- Claims accounts that are due, those that have been for longest first. A claim is the account's score: until when it lasts, by the clock
 -- of Redis, with a fraction that no plan has. So what a dead worker had is due again by itself.
--- Refreshes, where more are due than may go: three quarters of those that go are the nearest to the end of their tokens. Accounts that
--- fail, or have no token yet, may have been due for longer, by the thousand.
--- KEYS: due set. ARGV: most to claim, how long it lasts (ms), fraction; with tokens that end: the set of their ends, which of the nearest
---   goes first (from 0, the nearest, up to 1). Returns { the claim, hubId, ... }.
+-- Refreshes, where more are due than may go: about three quarters of those that go are the nearest to the end of their tokens, one alone
+-- with that chance. Accounts that fail, or have no token yet, may have been due for longer, by the thousand.
+-- KEYS: due set. ARGV: most to claim, how long it lasts (ms), fraction, by chance; with tokens that end: the set of their ends, where in it
+--   to begin (from 0, the nearest, up to 1). Returns { the claim, hubId, ... }.
 local due, most, ends = KEYS[1], tonumber(ARGV[1]), ARGV[4]
-local now, NEAREST, SHARE = redisNow(), 100, 0.75
+-- Tokens that end soon and whose accounts are not due are passed over, but other commands wait.
+local now, SHARE, READ_AT_ONCE, MOST_READ = redisNow(), 0.75, 100, 2000
 local claim = string.format('%.17g', now + ARGV[2] + ARGV[3])
-local claimed, isTaken, moved = {}, {}, {}
+local claimed, isTaken = {}, {}
 
-local function take(hubId)
-  if not hubId or isTaken[hubId] or #claimed == most then return end
+local function take(hubId, atMost)
+  if isTaken[hubId] or #claimed >= atMost then return end
   claimed[#claimed + 1], isTaken[hubId] = hubId, true
-  moved[#moved + 1], moved[#moved + 2] = claim, hubId
+  redis.call('ZADD', due, claim, hubId)
 end
 
 local longest = redis.call('ZRANGEBYSCORE', due, '-inf', now, 'LIMIT', 0, most)
 if ends and #longest == most then
-  local nearest = {}
-  for _, hubId in ipairs(redis.call('ZRANGE', ends, 0, most + NEAREST)) do
-    local at = tonumber(redis.call('ZSCORE', due, hubId) or '')
-    if at and at <= now then nearest[#nearest + 1] = hubId end
+  local wanted, first = math.floor(most * SHARE + ARGV[3]), math.floor(ARGV[5] * redis.call('ZCARD', ends))
+  for from = first, first + MOST_READ - 1, READ_AT_ONCE do
+    local some = redis.call('ZRANGE', ends, from, from + READ_AT_ONCE - 1)
+    if #some == 0 or #claimed >= wanted then break end
+    for n, at in ipairs(redis.call('ZMSCORE', due, unpack(some))) do
+      if at and tonumber(at) <= now then take(some[n], wanted) end
+    end
   end
-  local first = math.floor(ARGV[5] * #nearest)
-  for n = 1, math.ceil(most * SHARE) do take(nearest[first + n]) end
 end
-for _, hubId in ipairs(longest) do take(hubId) end
-if #moved > 0 then redis.call('ZADD', due, unpack(moved)) end
+for _, hubId in ipairs(longest) do take(hubId, most) end
 return { claim, unpack(claimed) }
 
 --!step claimAccount
