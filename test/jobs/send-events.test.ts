@@ -229,6 +229,31 @@ test('an acknowledgement is sent to who was sent the alert, after it', async () 
   expect(await one.waiting()).toEqual([])
 })
 
+test('one that was made while a digest with its alert, or an earlier one, was on its way is sent after that', async () => {
+  for (const before of ['digest', 'acknowledgement'] as const) {
+    const one = await world(ACKS)
+    const { alert, acknowledge, withdraw, close } = await withAlert(one)
+    await close()
+    await one.arrive()
+    if (before === 'digest') {
+      const message = JSON.stringify({ type: 'alert.digest', data: { groupKey: '', truncated: 0, alerts: [alert] } })
+      const { deliveriesDue } = one.keys.delivery
+      await one.store.sendDigest(deliveriesDue, 'pager', '', one.clock.now(), 'msg_1', message, alertOf(alert))
+    } else {
+      await acknowledge()
+      await one.sweep()
+      await withdraw()
+      one.clock.move(1)
+    }
+    await acknowledge()
+    await one.sweep()
+    expect(await one.waiting()).toHaveLength(1)
+    expect(await one.arrive()).toEqual([`alert.${before === 'digest' ? 'digest' : 'acknowledged'}`])
+    await one.sweep()
+    expect(await one.arrive()).toEqual(['alert.acknowledged'])
+  }
+})
+
 test('one that is withdrawn, or whose alert is over, before it could be sent, is not', async () => {
   for (const undo of ['withdraw', 'end'] as const) {
     const one = await world(ACKS)

@@ -145,10 +145,10 @@ if outcome == 'retry' then
 end
 redis.call('ZREM', DELIVERIES_DUE, id)
 redis.call('ZREM', UNDER_WAY, id)
-local carried = redis.call('EXISTS', ACKNOWLEDGED) == 1 and redis.call('HGET', KEY, 'transitions') or ''
-for _, one in ipairs(words(carried)) do
-  if redis.call('HEXISTS', ACKNOWLEDGED, alertOf(one)) == 1 then
-    redis.call('ZADD', ACKNOWLEDGEMENTS_DUE, 0, alertOf(one))
+-- An acknowledgement waits for all that is on its way of its alert: also for a digest, or an earlier acknowledgement.
+for _, subject in ipairs(redis.call('EXISTS', ACKNOWLEDGED) == 1 and subjectsOf(id) or {}) do
+  if redis.call('HEXISTS', ACKNOWLEDGED, subject) == 1 then
+    redis.call('ZADD', ACKNOWLEDGEMENTS_DUE, 0, subject)
     if answer == 'recorded' then answer = 'acknowledged' end
   end
 end
