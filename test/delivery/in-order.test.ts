@@ -157,6 +157,19 @@ test('a digest that comes late does not show what is over, and not at all once t
   expect(await one.deliveries.begin('msg_1', ENDED + CLAIM_MS)).toBeUndefined()
 })
 
+test('a digest comes though all that it shows is over by then: it has totals too', async () => {
+  const one = aRelay(redis.store, redis.freshKeys())
+  await one.pass(NOW, { alert: a })
+  await one.record('delivered', OPENED)
+  await makeDigest(one, { id: 'msg_1', now: OPENED, alerts: [a] })
+  await one.pass(NOW + INTERVAL, end)
+  const over = (await one.pending()).find(({ id }) => id !== 'msg_1')?.id ?? ''
+  expect(await attempt(one, over, 'delivered', ENDED)).toEqual([['a-2', []]])
+  expect(await one.deliveries.begin('msg_1', ENDED)).toMatchObject({ message: { data: { truncated: 1, alerts: [] } } })
+  expect(await attempt(one, 'msg_1', 'delivered', ENDED + CLAIM_MS)).toEqual([])
+  expect(await one.pending()).toEqual([])
+})
+
 test('a digest that shows what ended while it was made is made anew', async () => {
   const one = aRelay(redis.store, redis.freshKeys())
   await one.pass(NOW, { alert: a }, { alert: b })

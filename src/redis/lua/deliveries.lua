@@ -66,7 +66,7 @@ for other in pairs(earlier) do
   end
 end
 
--- Transitions that this one takes from earlier ones, which keep the rest.
+-- Transitions that this one takes from earlier ones, which keep the rest. Only a newer digest has all that a digest says.
 local taken = {}
 for other, subjects in pairs(known[7] and {} or earlier) do
   local found, mine, kept = redis.call('HMGET', deliveryKey(other), 'message', 'shows', 'transitions'), {}, {}
@@ -76,7 +76,7 @@ for other, subjects in pairs(known[7] and {} or earlier) do
     if not mine[alertOf(one)] then kept[#kept + 1] = one elseif field == 'transitions' then taken[#taken + 1] = one end
   end
   leaveLines(other, known[6], subjects)
-  if #kept > 0 then redis.call('HSET', deliveryKey(other), field, table.concat(kept, ' '), 'changed', 1)
+  if #kept > 0 or (found[2] and not mine.digest) then redis.call('HSET', deliveryKey(other), field, table.concat(kept, ' '), 'changed', 1)
   elseif found[1] then
     local of = redis.call('HMGET', deliveryKey(other), 'type', 'attempts')
     noteAttempt(ATTEMPTS, '', { at = now, id = other, receiver = known[6], type = of[1], attempt = of[2], outcome = 'overtaken',
