@@ -32,13 +32,13 @@ export interface ClaimedRefresh {
   age: () => number
 }
 
-/** Before its call, and after it. */
-const BESIDE_CALL = { share: 0.5, leastMs: 1_000, mostMs: 5_000 }
+/** With the current refresh token, and with the one before, if the current one is refused. */
+const CALLS = 2
 
-/** How long a refresh has its account, ms: longer than its call may take. Where its worker dies, it is due again then. */
+/** How long a refresh has its account, ms: longer than its calls may take. Where its worker dies, it is due again then. */
 export function refreshClaimMs(callMs: number): number {
-  const { share, leastMs, mostMs } = BESIDE_CALL
-  return Math.round(callMs + Math.min(Math.max(callMs * share, leastMs), mostMs))
+  const besideMs = Math.min(Math.max(callMs / 2, 1_000), 5_000)
+  return Math.round(CALLS * callMs + besideMs)
 }
 
 /** A refresh token to redeem, of an account that was claimed. */
@@ -64,7 +64,7 @@ export type Redeemed =
       rotated: boolean
     }
   | { is: 'failed'; failure: RefreshFailure }
-  /** Too little of the claim was left for the request. */
+  /** Too little of the claim was left for a request: none was made. */
   | { is: 'too-late' }
   /** The process ended before Redis took the answer: it is sealed, for the next start. */
   | { is: 'left' }
@@ -78,14 +78,16 @@ export async function redeemAndStore(deps: RedeemDeps, job: RedeemJob): Promise<
   const opened = openToken(deps.vault, refreshToken, job.hubId, 'refresh')
   if (!opened.ok) return { is: 'failed', failure: opened.failure }
   const current = opened.value
-  let outcome = await redeem(deps, job, { sent: current, current })
+  let outcome = await redeem(deps, job, { sent: current, current }, CALLS)
   if (!isRefused(outcome)) return outcome
   for (const sealed of previousTokens) {
     const before = openToken(deps.vault, sealed, job.hubId, 'refresh')
     if (!before.ok) outcome = { is: 'failed', failure: before.failure }
     // A provider may give one token for all grants of an account.
     if (!before.ok || isSame(before.value, current)) continue
-    const redeemed = await redeem(deps, job, { sent: before.value, current })
+    const redeemed = await redeem(deps, job, { sent: before.value, current }, 1)
+    // The refusals took all the time there was.
+    if (redeemed.is === 'too-late') return outcome
     // Only a refusal counts as refused; that another token could not be tried just now is no answer.
     if (!isRefused(redeemed)) return redeemed
   }
@@ -103,7 +105,8 @@ export interface Sent {
   current: Secret
 }
 
-async function redeem(deps: RedeemDeps, job: RedeemJob, tokens: Sent): Promise<Redeemed> {
+/** `calls`: as many as must have time yet. */
+async function redeem(deps: RedeemDeps, job: RedeemJob, tokens: Sent, calls: number): Promise<Redeemed> {
   const { clock, inFlight, pending, callMs } = deps
   const place = inFlight.enter('urgent')
   if (place !== undefined) await place
@@ -112,7 +115,7 @@ async function redeem(deps: RedeemDeps, job: RedeemJob, tokens: Sent): Promise<R
   try {
     // The call may have waited for its turn: a token that another worker has redeemed since must not be sent again. A provider
     // may take that for theft, and end the account's whole grant.
-    if (job.age() + callMs >= refreshClaimMs(callMs)) return { is: 'too-late' }
+    if (job.age() + calls * callMs >= refreshClaimMs(callMs)) return { is: 'too-late' }
     sentAt = clock.now()
     result = await deps.provider.refresh(tokens.sent)
   } finally {

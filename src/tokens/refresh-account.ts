@@ -131,7 +131,7 @@ export async function refreshTokensOf(
   }
   // A process that hung for longer than its claim must not begin with the account anew: another worker may have it.
   const redeemed = deps.pending.has(hubId)
-    ? TOO_LATE
+    ? ({ is: 'too-late' } as const)
     : await deps.pending.hold(hubId, () => redeemAndStore(deps, attempt))
   return redeemed.is === 'stored' ? refreshed(deps, attempt, redeemed) : await outcomeOf(deps, attempt, redeemed)
 }
@@ -142,15 +142,12 @@ async function claimOne({ due, clock, callMs }: RefreshDeps, hubId: number): Pro
   return typeof claimed === 'string' ? claimed : { hubId, claim: claimed.claim, age }
 }
 
-const TOO_LATE: Redeemed = { is: 'too-late' }
-
 /** Nothing is to be done: the account is put where its plan says. */
 async function leaveUntil(deps: RefreshDeps, { hubId, claim, context }: Attempt, planned: number, now: number) {
   deps.endpoint.leave()
   const isUnidentified = canBeIdentified(context)
   const again = planned === NEVER_MS ? now + LONGEST_PAUSE_MS : planned
-  const nextAt = canBeIdentified(context) ? Math.min(again, askedAgainAt(context, now)) : again
-  await deps.tokens.leave(hubId, claim, nextAt)
+  await deps.tokens.leave(hubId, claim, isUnidentified ? Math.min(again, askedAgainAt(context, now)) : again)
   return { is: 'fresh' as const, isUnidentified }
 }
 

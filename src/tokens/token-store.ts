@@ -94,6 +94,9 @@ export interface StoredToken {
   isHeld: boolean
 }
 
+/** A clock of Redis that is set back by more leaves notes of refreshes that would be under way for hours. They count for nothing. */
+const STEP_BACK_MS = 120_000
+
 /** The side of the store that has the tokens, to refresh them and to hand them out. */
 export class TokenStore {
   readonly #store: Store
@@ -189,7 +192,7 @@ export class TokenStore {
     ])
     const [state, version, retryAt, metadataDue, underWay] = fields
     if (state === null || state === undefined) return undefined
-    const heldUntil = Number(underWay?.split(' ')[0] ?? 0)
+    const [heldUntil = 0, heldSince = 0] = (underWay ?? '').split(' ').map(Number)
     // Asked only where a refresh is under way.
     const now = heldUntil === 0 ? 0 : await this.#store.readTime(this.#keys.progress)
     return {
@@ -202,7 +205,7 @@ export class TokenStore {
       accessToken: access?.sealed ?? null,
       scopes: scopes === null || scopes === '' ? [] : scopes.split(' '),
       metadataDue: metadataDue === '1',
-      isHeld: heldUntil > now,
+      isHeld: heldUntil > now && heldSince <= now + STEP_BACK_MS,
     }
   }
 

@@ -65,7 +65,7 @@ export async function seedAccount(store: Store, keys: Keys, account: SeededAccou
 }
 
 /** How long a refresh has its account. */
-export const REFRESH_CLAIM_MS = 15_000
+export const REFRESH_CLAIM_MS = 25_000
 
 /** The claim of the refresh that is under way, and for how long it lasts. */
 export async function refreshUnderWay(store: Store, keys: Keys, hubId = 123) {
@@ -84,10 +84,17 @@ export async function claimRefresh(store: Store, keys: Keys, hubId = 123, ms = R
 }
 let claims = 0
 
-/** As if another worker refreshed the account. Returns its claim. */
-export async function refreshElsewhere(store: Store, keys: Keys, ms: number, hubId = 123): Promise<number> {
-  const claim = await claimRefresh(store, keys, hubId, ms)
-  await store.hset(keys.own(hubId), 'refreshing', `${claim} 1`)
+/** As if another worker refreshed the account, or had begun to by a clock that was so far ahead. Returns its claim. */
+export async function refreshElsewhere(
+  store: Store,
+  keys: Keys,
+  ms: number,
+  hubId = 123,
+  aheadMs = 0,
+): Promise<number> {
+  const claim = await claimRefresh(store, keys, hubId, ms + aheadMs)
+  const since = (await store.readTime(keys.progress)) + aheadMs
+  await store.hset(keys.own(hubId), 'refreshing', `${claim} ${since}`)
   return claim
 }
 

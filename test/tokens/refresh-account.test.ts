@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { uninstallAfterRefusal } from '../../src/accounts/uninstall.ts'
+import { Secret } from '../../src/runtime/secret.ts'
 import { refreshTokensOf } from '../../src/tokens/refresh-account.ts'
 import { createVault } from '../../src/tokens/vault.ts'
 import { dump, REFRESH_CLAIM_MS, SEEDED_VERSION } from '../support/accounts.ts'
@@ -189,13 +190,17 @@ describe('a rotated refresh token', () => {
   /** The first refresh brought a new refresh token; what the provider says of each from now on. */
   async function rotated(says: Record<string, Answered>) {
     const answers: Record<string, Answered> = { 'refresh-1': tokens('access-2', 'refresh-2') }
-    const w = await due(async (token) => answers[token.reveal()] ?? failure('rejected'))
+    const slow = { ms: 0 }
+    const w = await due(async (token) => {
+      w.clock.move(slow.ms)
+      return answers[token.reveal()] ?? failure('rejected')
+    })
     await w.refresh()
     expect(await w.tokens()).toMatchObject({ refresh: 'refresh-2', previous: 'refresh-1' })
     Object.assign(answers, says)
     w.provider.calls.length = 0
     w.clock.move(25 * MINUTE)
-    return { ...w, answers, asked: () => w.provider.calls.map(([, token]) => token) }
+    return { ...w, answers, slow, asked: () => w.provider.calls.map(([, token]) => token) }
   }
 
   test.each([
@@ -226,6 +231,23 @@ describe('a rotated refresh token', () => {
     expect(w.logged.text()).not.toMatch(/(?:refresh|access)-[123]/)
     w.clock.move(3 * MINUTE)
     expect(await w.refresh()).toMatchObject({ is: 'failed', state: 'reauthorize', alerted: true })
+  })
+
+  test('that is refused after nearly all the time that a call may take gives way to the one before all the same', async () => {
+    const w = await rotated({ 'refresh-1': tokens('access-3', 'refresh-3') })
+    w.slow.ms = 9_000
+    expect(await w.refresh()).toMatchObject({ is: 'refreshed' })
+    expect(w.asked()).toEqual(['refresh-2', 'refresh-1'])
+  })
+
+  test('that is refused is a failure also where there is no time left for all those before it', async () => {
+    const w = await rotated({ 'refresh-1': failure('rejected') })
+    const sealed = w.services.vault.seal(new Secret('refresh-0'), HUB, 'refresh')
+    await w.store.hset(w.keys.account(HUB).tokens, 'previous2', sealed)
+    w.slow.ms = 9_000
+    expect(await w.refresh()).toMatchObject({ is: 'failed', state: 'failing' })
+    expect(w.asked()).toEqual(['refresh-2', 'refresh-1'])
+    expect(await w.dueAt('refresh')).toBeGreaterThan(w.clock.now())
   })
 
   test.each(['transient', 'parked', 'client'] as const)(

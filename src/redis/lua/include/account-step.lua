@@ -177,12 +177,11 @@ local function isClaimedBy(kind, hubId, claim)
 end
 
 -- A refresh under way is a note in the account: its claim, and since when. It goes when the outcome is written: one whose claim is over
--- was left by a worker that died. True where that of another claim is under way. No claim of a refresh lasts longer than that: the clock
--- was set back since.
+-- was left by a worker that died. True where that of another claim is under way. One from the future is of a clock that was set back
+-- since: see `STEP_BACK_MS`.
 local function isHeld(note, claim)
-  local by = string.match(note or '', '^%S+') or '0'
-  local left = (tonumber(by) or 0) - redisNow()
-  return by ~= claim and left > 0 and left <= 125000
+  local by, at = string.match(note or '', '^(%S+) (%d+)')
+  return by ~= claim and (tonumber(by or '') or 0) > redisNow() and tonumber(at) <= redisNow() + 120000
 end
 
 -- Returns whether it was that of the claim.
