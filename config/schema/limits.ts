@@ -92,8 +92,16 @@ function checkReports(given: Unchecked, report: ReportProblem): void {
   const overrides = Array.isArray(given.accounts) ? given.accounts.map(asGroup) : []
   const pairs = [given.associations, ...overrides.flatMap(({ associations }) => associations ?? [])]
   const isEmpty = (some: unknown) => some === undefined || (Array.isArray(some) && some.length === 0)
-  if (asked.length > 0 && asked.every(({ perPair }) => perPair !== undefined) && isEmpty(given.associations)) {
+  const areOfPairs = asked.length > 0 && asked.every(({ perPair }) => perPair !== undefined)
+  if (areOfPairs && isEmpty(given.associations)) {
     report(['reports'], 'reads nothing, because limits.associations names no pair: name one, or another report')
+  }
+  for (const [n, { associations }] of overrides.entries()) {
+    if (!areOfPairs || associations === undefined || !isEmpty(associations)) continue
+    report(
+      ['accounts', n, 'associations'],
+      'reads nothing of these accounts: name a pair, or another report in limits.reports',
+    )
   }
   const isOfPairs = asked.some(({ perPair }) => perPair !== undefined)
   if (isOfPairs && pairs.includes('auto') && !asked.some(({ namesTypes }) => namesTypes)) {

@@ -22,3 +22,17 @@ test('a report that an account at rest does not have is asked for once a day, al
   expect(await one.read()).toMatchObject({ notAvailable: ['pipelines'] })
   expect(await one.outbox()).toEqual([])
 })
+
+test('an account that lacks the only report there is something of to ask for is asked as often as any', async () => {
+  const one = await polled({
+    settings: { limits: { reports: ['pipelines', 'associations'] } },
+    provider: { report: fails('client', { status: 404 }) },
+  })
+  for (let n = 0; n < 3; n++) {
+    one.provider.calls.length = 0
+    await one.poll()
+    expect(one.calls()).toEqual(['pipelines'])
+    expect(await one.waits()).toBeGreaterThan(EVERY_MS / 2)
+    one.clock.move(EVERY_MS)
+  }
+})

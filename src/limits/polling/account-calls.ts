@@ -27,7 +27,7 @@ export interface CallsOf {
 /** Calls under way for one account at a time: of more, all would be refused before the first refusal arrives. */
 export const AT_ONCE = 5
 
-/** A waiting poll says as often that it goes on. */
+/** A waiting poll says as often that it goes on; one that has made no call yet does not wait for longer. */
 const LONGEST_WAIT_MS = 20_000
 
 /**
@@ -88,13 +88,20 @@ export class AccountCalls {
     return results
   }
 
-  /** How many of `wanted` may be made now: at least one, waiting for it if need be; 0 once it is to stop. */
+  /**
+   * How many of `wanted` may be made now: at least one, waiting for it if need be; 0 once it is to stop, and where nothing was made
+   * yet and the share is gone for long: then the account is due when there is some of it.
+   */
   async #take(wanted: number): Promise<number> {
     const { share, clock, stillPolling } = this.#deps
     const { hubId, before } = this.#of
     while (!this.#signal.aborted) {
       const { granted, waitMs } = shareLeft(share, before, this.made, clock.now())
       if (granted > 0) return Math.min(granted, wanted)
+      if (this.made.length === 0 && waitMs > LONGEST_WAIT_MS) {
+        this.pausedUntil = clock.now() + waitMs
+        return 0
+      }
       stillPolling(hubId)
       await clock.wait(Math.min(waitMs, LONGEST_WAIT_MS), this.#signal)
     }

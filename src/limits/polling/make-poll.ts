@@ -59,8 +59,8 @@ export async function makePoll(
   const calls = new AccountCalls(deps, { hubId, before: opened.account.state.calls }, signal)
   const asked = await ask(deps, { hubId, settings, asksAll, ...opened }, calls)
   if (asked === 'held') return putOff(deps, loaded, asked)
-  // The provider asked another worker for a pause meanwhile: nothing was asked, so this was no poll.
-  if (calls.made.length === 0) return { is: 'paused', at: calls.pausedUntil ?? clock.now() + SOON_MS }
+  // The account is paused, or there is nothing to ask for: this was no poll.
+  if (calls.made.length === 0) return { is: 'paused', at: calls.pausedUntil ?? clock.now() + settings.everyMs }
   const { account, answers } = asked
   const at = Math.max(answers.at, account.state.polledAt + 1)
   return { account, settings, answers, at, readAt: Math.min(at, clock.now()) }
@@ -132,5 +132,5 @@ export function longestPollMs({ polling, share }: Pick<MakePollDeps, 'polling' |
     listed === 'auto' ? pairsPerPoll * CALLS_FOR_A_PAIR : listed.length,
   )
   const calls = ROUNDS * (reports.length + Math.max(...pairs))
-  return calls * callMs + Math.floor(calls / share.requests) * share.perMs + BESIDE_CALLS_MS
+  return calls * callMs + (1 + Math.floor(calls / share.requests)) * share.perMs + BESIDE_CALLS_MS
 }

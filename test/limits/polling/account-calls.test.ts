@@ -76,6 +76,14 @@ describe('the calls of a poll', () => {
     expect(poll.made).toEqual([began, began + 6_000])
   })
 
+  test('are left to a later poll where the share is gone for long and none was made yet', async () => {
+    const { begin, clock } = await account(3, '10m')
+    const now = clock.now()
+    const poll = begin({ before: [[now - 60_000, 3]] })
+    await poll.make(calls(2))
+    expect(poll).toMatchObject({ made: [], leftOut: true, pausedUntil: now + 540_000 })
+  })
+
   test('are not made by a poll that is told to stop, before or while it waits', async () => {
     const { begin, clock } = await account(1)
     const stop = new AbortController()
