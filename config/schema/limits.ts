@@ -90,18 +90,10 @@ function checkReports(given: Unchecked, report: ReportProblem): void {
   if (!Array.isArray(given.reports)) return
   const asked = namedReports(given.reports.map(String))
   const overrides = Array.isArray(given.accounts) ? given.accounts.map(asGroup) : []
-  const pairs = [given.associations, ...overrides.flatMap(({ associations }) => associations ?? [])]
+  const pairs = [given.associations, ...overrides.map(({ associations }) => associations ?? given.associations)]
   const isEmpty = (some: unknown) => some === undefined || (Array.isArray(some) && some.length === 0)
-  const areOfPairs = asked.length > 0 && asked.every(({ perPair }) => perPair !== undefined)
-  if (areOfPairs && isEmpty(given.associations)) {
-    report(['reports'], 'reads nothing, because limits.associations names no pair: name one, or another report')
-  }
-  for (const [n, { associations }] of overrides.entries()) {
-    if (!areOfPairs || associations === undefined || !isEmpty(associations)) continue
-    report(
-      ['accounts', n, 'associations'],
-      'reads nothing of these accounts: name a pair, or another report in limits.reports',
-    )
+  if (asked.length > 0 && asked.every(({ perPair }) => perPair !== undefined) && pairs.some(isEmpty)) {
+    report(['reports'], 'reads nothing where associations names no pair: name one, or another report')
   }
   const isOfPairs = asked.some(({ perPair }) => perPair !== undefined)
   if (isOfPairs && pairs.includes('auto') && !asked.some(({ namesTypes }) => namesTypes)) {

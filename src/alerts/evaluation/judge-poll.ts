@@ -51,11 +51,10 @@ const DIGESTS = new WeakMap<AlertSettings, string>()
 function settingsDigest(settings: AlertSettings): string {
   const before = DIGESTS.get(settings)
   if (before !== undefined) return before
-  const { recoverBelow, for: polls, repeatEveryMs, worseAfterMs, firstRun } = settings
-  // A rule that moves to another line is the same rule.
-  const rules = settings.rules.map((rule) => ({ ...rule, line: undefined }))
+  const { rules, recoverBelow, for: polls, repeatEveryMs, worseAfterMs, firstRun } = settings
   const judging = [JUDGING_VERSION, rules, recoverBelow, polls, repeatEveryMs, worseAfterMs, firstRun]
-  const digest = shortDigest(JSON.stringify(judging))
+  // A rule that moves to another line is the same rule.
+  const digest = shortDigest(JSON.stringify(judging, (key, value) => (key === 'line' ? undefined : value)))
   DIGESTS.set(settings, digest)
   return digest
 }

@@ -142,24 +142,19 @@ const LONGEST_FOR_THE_APP_MS = 60_000
 
 /** Until when an answer keeps all daemons from calling for its account, ms since 1970; undefined if it doesn't. */
 export function pausedUntil(result: CrmResult<unknown>, now: number): number | undefined {
-  return laterOf(pauseAsked(result, now), nearlyUsedUp(result, now))
+  return Math.max(pauseAsked(result, now), nearlyUsedUp(result, now)) || undefined
 }
 
-/** The provider's word: too many calls, or stay away for so long. */
-function pauseAsked(result: CrmResult<unknown>, now: number): number | undefined {
-  if (result.ok) return undefined
+/** The provider's word: too many calls, or stay away for so long; 0: none. */
+function pauseAsked(result: CrmResult<unknown>, now: number): number {
+  if (result.ok) return 0
   const { class: kind, status, retryAfterMs } = result.failure
   if (status === 429) return now + (retryAfterMs ?? UNTOLD_MS)
   const awaits = retryAfterMs !== undefined && (kind === 'transient' || kind === 'parked')
-  return awaits ? now + retryAfterMs : undefined
+  return awaits ? now + retryAfterMs : 0
 }
 
-function nearlyUsedUp({ bucket }: CrmResult<unknown>, now: number): number | undefined {
-  if (bucket === undefined || bucket.remaining >= bucket.max * LEFT_FOR_THE_APP) return undefined
+function nearlyUsedUp({ bucket }: CrmResult<unknown>, now: number): number {
+  if (bucket === undefined || bucket.remaining >= bucket.max * LEFT_FOR_THE_APP) return 0
   return now + Math.min(bucket.intervalMs, LONGEST_FOR_THE_APP_MS)
-}
-
-function laterOf(one: number | undefined, other: number | undefined): number | undefined {
-  if (one === undefined || other === undefined) return one ?? other
-  return Math.max(one, other)
 }

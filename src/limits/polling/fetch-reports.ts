@@ -55,8 +55,7 @@ export async function fetchReports(
   const { state, pausedUntil } = account
   const at = clock.now()
   const notAvailable = asked.asksAll ? {} : notAvailableOf(asked, at)
-  const hasCalls = ({ perPair }: Report) => perPair === undefined || settings.pairs.length > 0
-  const left = settings.reports.filter((report) => notAvailable[report.name] === undefined && hasCalls(report))
+  const left = settings.reports.filter(({ name }) => notAvailable[name] === undefined)
   // A poll without any call would be one that waits, and would be made again at once.
   const reports = left.length === 0 ? settings.reports : left
   const poll: Poll = {

@@ -29,6 +29,7 @@ export interface AccountPollSettings {
   everyMs: number
   /** Never more than `everyMs`. */
   soonestMs: number
+  /** Without those of pairs where there is no pair. */
   reports: readonly Report[]
   /** Pairs of the reports that are asked for once a pair. */
   pairs: readonly Pair[] | 'auto'
@@ -39,14 +40,14 @@ export interface AccountPollSettings {
 export function pollSettingsOf(settings: PollSettings, account: AccountName): AccountPollSettings {
   const override = settings.accounts.find(({ match }) => matchesAccount(match, account))
   const everyMs = override?.every ?? settings.every
-  const reports = namedReports(settings.reports)
+  const pairs = override?.associations ?? settings.associations
+  const isAsked = ({ perPair }: Report) => perPair === undefined || pairs.length > 0
+  const reports = namedReports(settings.reports).filter(isAsked)
   return {
     everyMs,
     soonestMs: Math.min(override?.soonest ?? settings.soonest, everyMs),
     reports,
-    pairs: reports.some(({ perPair }) => perPair !== undefined)
-      ? (override?.associations ?? settings.associations)
-      : [],
+    pairs: reports.some(({ perPair }) => perPair !== undefined) ? pairs : [],
     pairsPerPoll: settings.pairsPerPoll,
   }
 }

@@ -27,7 +27,8 @@ describe('how an account is polled', () => {
 
   test('is what the first override that matches says, and no other', () => {
     expect(of(7)).toEqual({ everyMs: 4 * MINUTE, soonestMs: 4 * MINUTE, pairs: CONTACTS, ...ALIKE })
-    expect(of(8)).toEqual({ everyMs: 15 * MINUTE, soonestMs: MINUTE, pairs: [], ...ALIKE })
+    const reports = REPORTS.filter(({ perPair }) => perPair === undefined)
+    expect(of(8)).toEqual({ everyMs: 15 * MINUTE, soonestMs: MINUTE, pairs: [], ...ALIKE, reports })
     expect(of(9)).toEqual({ everyMs: 60 * MINUTE, soonestMs: 30 * MINUTE, pairs: CONTACTS, ...ALIKE })
     expect(of(1, 'a.example.com').everyMs).toBe(4 * MINUTE)
   })
