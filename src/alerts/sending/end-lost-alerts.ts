@@ -49,6 +49,8 @@ async function endLost(deps: AlertsDeps, receiver: string, news: AlertNews, now:
   }
   const hubId = entry.alert.account?.hubId ?? NO_ACCOUNT
   if ((await openStatesOf(store, keys, hubId)).some(({ id }) => id === alert)) return false
+  // Several daemons look at once: one alone makes it unsent.
+  if (Number(await store.zadd(keys.unsent, 'NX', now, alert)) === 0) return false
   // The alert may have ended meanwhile.
   const [again] = await readFields(deps, keys.news, [alert])
   if (decodeNews(alert, again ?? '')?.place !== news.place) return false

@@ -80,8 +80,7 @@ async function readChecks({ store, keys }: Sources, receiver: string, hasNews: b
 /** Fields of a hash, however many. */
 export async function readFields({ store }: Sources, key: string, fields: readonly string[]) {
   const found: (string | null)[] = []
-  for (let n = 0; n < fields.length; n += FIELDS)
-    found.push(...(await store.hmget(key, ...fields.slice(n, n + FIELDS))))
+  for (const some of chunksOf(fields, FIELDS)) found.push(...(await store.hmget(key, ...some)))
   return found
 }
 

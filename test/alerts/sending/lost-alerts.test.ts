@@ -63,6 +63,14 @@ test('one that is open, or whose end waits in its group, is not', async () => {
   expect((await one.told()).filter((told) => told.startsWith(id))).toEqual([`${id}-2`])
 })
 
+test('two daemons that look at once end it once', async () => {
+  const { one, alerts } = await sentAlert()
+  await redis.store.del(alerts)
+  const ended = await Promise.all([0, 1].map(() => endLostAlerts(one.deps, NOW + INTERVAL)))
+  expect(ended.sort()).toEqual([0, 1])
+  expect(await redis.store.xlen(one.keys.transitions)).toBe(2)
+})
+
 test('a customer is not told that what was lost is over', async () => {
   const { one, alerts, later } = await sentAlert({ group: { contacts: ['mail'] } })
   await redis.store.hset(one.keys.account(HUB).account, 'contact', 'ada@acme.example.com')
