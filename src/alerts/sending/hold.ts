@@ -90,10 +90,7 @@ export async function readCircumstances(
     silences.active(now),
     store.hmget(keys.account(NO_ACCOUNT).alerts, ...TROUBLES),
   ])
-  const fleet = TROUBLES.filter((_, n) => {
-    const { level = 'ok' } = decodeState(states[n]) ?? {}
-    return level !== 'ok'
-  })
+  const fleet = TROUBLES.filter((_, n) => (decodeState(states[n])?.level ?? 'ok') !== 'ok')
   return { silences: active, routes, fleet, contacts: group?.contacts }
 }
 

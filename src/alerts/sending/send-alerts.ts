@@ -21,6 +21,8 @@ const SOONEST_MS = 1_000
 const ENDS_KNOWN_MS = 3 * 86_400_000
 /** Pause before news is checked again that a daemon with another config has not seen. */
 const OTHERS_MS = 1_000
+/** By another config what is held may be sent, and its daemon reads only what is due. */
+const HELD_BESIDE_OTHERS_MS = 60_000
 /** Changes of one step. */
 const CHUNK = 500
 
@@ -54,12 +56,9 @@ export async function sendAlerts(deps: AlertsDeps, now: number): Promise<{ next:
   failures.throwFirst()
   if (undecided.size > 0 || !due.isAll || [...left.values()].includes('lost')) return { next: now, found }
   const then = await readFirstDue(deps, receivers)
-  const moments = [
-    then.unsentSince === null ? undefined : now + (left.size > 0 ? OTHERS_MS : 0),
-    then.checkAt ?? undefined,
-  ]
-  const next = moments.filter((moment) => moment !== undefined)
-  return { next: next.length === 0 ? undefined : Math.min(...next), found }
+  const unsentAt = then.unsentSince === null ? Number.POSITIVE_INFINITY : now + (left.size > 0 ? OTHERS_MS : 0)
+  const next = Math.min(unsentAt, then.checkAt ?? Number.POSITIVE_INFINITY)
+  return { next: Number.isFinite(next) ? next : undefined, found }
 }
 
 /** An alert of one receiver. */
@@ -95,7 +94,7 @@ async function sendToReceiver(deps: AlertsDeps, run: ReceiverRun): Promise<strin
   const { circumstances, connectedAt } = scene
   const verdicts = decideSending({ receiver, items, recent, circumstances, group: deps.group, connectedAt, now })
   const judged = items.map((item, n) => ({ item, verdict: verdicts[n] ?? { is: 'knows' as const } }))
-  const changes = [...gone, ...judged.flatMap(({ item, verdict }) => changeOf(item, verdict, now))]
+  const changes = [...gone, ...judged.flatMap(({ item, verdict }) => changeOf(item, verdict, run))]
   const sent = judged.flatMap(({ item, verdict }) => (verdict.is === 'sent' ? { item, group: verdict.group } : []))
   const undecided: string[] = []
   const failures = new Failures()
@@ -140,20 +139,22 @@ async function readItems(deps: AlertsDeps, { receiver, scene, due }: ReceiverRun
 }
 
 /** None where all is as it was. */
-function changeOf(item: ReceiverItem, verdict: SendVerdict, now: number): Change[] {
+function changeOf(item: ReceiverItem, verdict: SendVerdict, { scene, now }: ReceiverRun): Change[] {
   if (verdict.is === 'sent') return []
   const sendState = stateAfterVerdict(item, verdict, now)
   const { news, stored, plannedAt } = item
-  const check = checkAfter(verdict, now)
+  const check = checkAfter(verdict, scene, now)
   if (sendState === item.sendState && check?.at === plannedAt) return []
   return [{ alert: news.alert, stored, sendState, ...(check && { check: { ...check, happenedAt: happenedAt(news) } }) }]
 }
 
-function checkAfter(verdict: SendVerdict, now: number): Omit<Check, 'happenedAt'> | undefined {
+function checkAfter(verdict: SendVerdict, { hasOthers }: Scene, now: number): Omit<Check, 'happenedAt'> | undefined {
   if (verdict.is === 'waits') return { is: 'grouped', at: verdict.until }
   if (verdict.is !== 'held') return undefined
   const { held } = verdict
-  return { is: 'held', at: Math.max(now + SOONEST_MS, held.is === 'fleet' ? now + FLEET_CHECK_MS : held.until) }
+  const until = held.is === 'fleet' ? now + FLEET_CHECK_MS : held.until
+  const latest = hasOthers ? now + HELD_BESIDE_OTHERS_MS : until
+  return { is: 'held', at: Math.max(now + SOONEST_MS, Math.min(until, latest)) }
 }
 
 /** The same object where nothing changed, so that nothing is written. */

@@ -15,6 +15,8 @@ const ENTERED = anAlert({ id: 'aaaa-1' })
 const REPEAT = anAlert({ id: 'aaaa-2', reason: 'repeat' })
 const OVER = anAlert({ id: 'aaaa-3', reason: 'recovered', status: 'resolved' })
 
+const SILENCED = async () => [{ id: 's', matchers: [], author: '', comment: '', createdAt: NOW - 1, endsAt: NOW + DAY }]
+
 async function pass(one: Relay, alert: Parameters<typeof anAlert>[0], now: number) {
   await one.commit({ alert: anAlert(alert) })
   await one.look(now)
@@ -195,10 +197,6 @@ describe('dying', () => {
 })
 
 describe('of two that look at once', () => {
-  const SILENCED = async () => [
-    { id: 's', matchers: [], author: '', comment: '', createdAt: NOW - 1, endsAt: NOW + DAY },
-  ]
-
   test.each([
     ['holds', true, { waiting: 1, deliveries: 0 }],
     ['tells', false, { waiting: 0, deliveries: 1 }],
@@ -304,6 +302,17 @@ describe('of two daemons with different configs, as in a rolling restart', () =>
     await one.look(NOW + DAY)
     await one.look(NOW + DAY + WAIT)
     expect(await one.told()).toEqual([ENTERED.id])
+  })
+
+  test('what the old one holds again, once the new one has begun, is soon checked by the new one', async () => {
+    const { one, old } = bothConfigs()
+    const holding = { ...old, silences: { active: SILENCED } }
+    await one.commit({ alert: anAlert({ level: 'critical' }) })
+    await sendAlerts({ ...holding, configs: async () => ({ own: 'old', others: [] }) }, NOW)
+    await one.recheckWaiting()
+    await sendAlerts(holding, NOW)
+    expect(await one.look(NOW)).toBe(NOW + 60_000)
+    expect(await one.look(NOW + 60_000)).toBe(NOW + 60_000 + WAIT)
   })
 
   test('a transition that the other has not seen is checked again soon, and by none once it stopped', async () => {
