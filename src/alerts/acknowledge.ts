@@ -70,12 +70,9 @@ export async function withdrawAcknowledgement(
     const open = await findAlertOf({ store, keys }, hubId, id)
     if (open === undefined) return { is: 'not-open' }
     if (currentAcknowledgement(open.state, now) === undefined) return { is: 'not-acknowledged' }
-    const changes: AlertWrites['changes'] = [[open.field, open.stored, encodeState(withoutAcknowledgement(open.state))]]
-    const outcome = await store.changeAlerts(
-      keys.own(hubId),
-      hubId,
-      stepJson({ changes, entries: [] } satisfies AlertWrites),
-    )
+    const after = encodeState(withoutAcknowledgement(open.state))
+    const writes: AlertWrites = { changes: [[open.field, open.stored, after]], entries: [] }
+    const outcome = await store.changeAlerts(keys.own(hubId), hubId, stepJson(writes))
     return outcome === 'changed' ? { is: 'withdrawn' } : 'stale'
   })
 }

@@ -4,6 +4,7 @@ import { parseSeriesId, seriesById } from '../limits/series.ts'
 import type { Store } from '../redis/connect.ts'
 import type { Keys } from '../redis/keys.ts'
 import { NO_ACCOUNT } from '../redis/steps.ts'
+import { chunksOf } from '../runtime/chunks-of.ts'
 import { defined } from '../runtime/defined.ts'
 import { isoOf } from '../text/format-time.ts'
 import { type AlertKind, type AlertLevel, byConsequence, type Ranked } from './alert.ts'
@@ -114,17 +115,13 @@ export interface OpenState {
   state: SeriesState & { level: Silenceable['level'] }
 }
 
-/** Accounts read at once: the answers of a fleet that is on fire must not all be in memory together. */
-const AT_ONCE = 500
-
-/** The open alerts of the given accounts, some accounts at a time. */
+/** The open alerts of the given accounts, some accounts at a time: those of a fleet that is on fire must not all be in memory. */
 export async function* readOpenStates(
   store: Store,
   keys: Keys,
   hubIds: readonly number[],
 ): AsyncGenerator<OpenState[], void> {
-  for (let from = 0; from < hubIds.length; from += AT_ONCE) {
-    const some = hubIds.slice(from, from + AT_ONCE)
+  for (const some of chunksOf(hubIds)) {
     yield (await Promise.all(some.map((hubId) => openStatesOf(store, keys, hubId)))).flat()
   }
 }

@@ -77,9 +77,10 @@ export function decideSending(look: SendingInput): SendVerdict[] {
   for (const [group, members] of intoGroups(ready, look)) {
     const closesAt = closingOf(group, members, look)
     const isClosing = closesAt <= look.now
+    const nextAt = isClosing ? look.now + look.group.waitMs : closesAt
     for (const [place, { item, n, since }] of members.toSorted((a, b) => a.since - b.since).entries()) {
       if (isClosing && place < MOST_AT_ONCE) verdicts[n] = repeated(item, look) ?? { is: 'sent', group }
-      else verdicts[n] = { is: 'waits', group, since, until: isClosing ? look.now + look.group.waitMs : closesAt }
+      else verdicts[n] = { is: 'waits', group, since, until: checkOf(item, group, nextAt, look.now) }
     }
   }
   return verdicts.map((verdict) => verdict ?? { is: 'knows' })
@@ -217,6 +218,12 @@ function closingOf(name: string, members: readonly Ready[], look: SendingInput):
   const planned = Math.max(first + waitMs, Math.min(closedAt, look.now) + intervalMs)
   const urgent = members.filter(({ item }) => isUrgent(item.news.entry.alert, name, look))
   return Math.min(planned, least(urgent.map(({ since }) => since)) + waitMs)
+}
+
+/** A check that is planned sooner stays: while a fleet is new each look moves the end of its digest, and would write all of it. */
+function checkOf({ sendState: { waits } }: Item, group: string, closesAt: number, now: number): number {
+  const planned = waits?.group === group ? (waits.until ?? now) : now
+  return now < planned && planned < closesAt ? planned : closesAt
 }
 
 /** A loop: a group may have more members than a call takes arguments. */

@@ -209,6 +209,17 @@ describe('a group', () => {
     expect(until([first(NOW - WAIT)], NOW - 1)).toEqual([NOW + WAIT - 1])
     expect(until([first(NOW - WAIT)], NOW + WAIT + INTERVAL)).toEqual([NOW - WAIT + INTERVAL])
     expect(until([first(NOW - INTERVAL)], NOW)).toEqual(['sent'])
+    const planned = (at: number) => {
+      const { news, ...one } = first(NOW - WAIT)
+      return {
+        ...one,
+        news,
+        sendState: { waits: { is: 'group' as const, since: NOW - WAIT, until: at, group: 'digest' } },
+      }
+    }
+    // No write at each look while it moves.
+    expect(until([planned(NOW + 5), planned(NOW + WAIT + 5)], NOW)).toEqual([NOW + 5, NOW + WAIT])
+    expect(until([planned(NOW)], NOW)).toEqual([NOW + WAIT])
     expect(groupsOf(decide([first(NOW - INTERVAL)]))).toEqual(['digest'])
   })
 })
