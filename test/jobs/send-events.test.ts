@@ -318,6 +318,16 @@ test('hundreds that wait for their alerts to be sent read their account once, an
   expect(types).toEqual(['account.connected'])
 })
 
+test('where no receiver wants acknowledgements none is left of an alert that is over', async () => {
+  const one = await world({ accounts: ['hook'], acknowledgements: [] })
+  const { acknowledge, close, end } = await withAlert(one)
+  await close()
+  await acknowledge()
+  await one.arrive()
+  await end()
+  expect(await one.store.exists(one.keys.acknowledged, one.keys.acknowledgementsDue)).toBe(0)
+})
+
 /** It is on its way, and a moment later so is the end of its alert. */
 async function acknowledgedAndOver() {
   const one = await world(ACKS)

@@ -26,7 +26,8 @@ local function leave(alert, why) left[#left + 1], left[#left + 2] = alert, why e
 
 local function isLeft(alert, place)
   local by = redis.call('HGET', DECIDED, alert)
-  by = (string.match(by or '', '^%S+') == place and by or place) .. ' ' .. config .. ' '
+  by = string.match(by or '', '^%S+') == place and by or place .. ' '
+  if not string.find(by, ' ' .. config .. ' ', 1, true) then by = by .. config .. ' ' end
   for _, other in ipairs(others) do
     if not string.find(by, ' ' .. other .. ' ', 1, true) then
       redis.call('HSET', DECIDED, alert, by)
@@ -50,6 +51,7 @@ for _, row in ipairs(cmsgpack.unpack(ARGV[5])) do
       if is == 'over' then
         redis.call('ZADD', ENDED, now, alert)
         redis.call('HDEL', ACKNOWLEDGED, alert)
+        redis.call('ZREM', ACKNOWLEDGEMENTS_DUE, alert)
       end
     end
   end

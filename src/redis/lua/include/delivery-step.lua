@@ -31,8 +31,7 @@ end
 
 -- The transition that a receiver was sent last of an alert, unless that was the end. Unreadable text counts as nothing sent.
 local function sentLast(receiver, alert)
-  local known = redis.call('HGET', knownKey(receiver), alert)
-  local isRead, sent = pcall(cjson.decode, known or '')
+  local isRead, sent = pcall(cjson.decode, redis.call('HGET', knownKey(receiver), alert) or '')
   local last = isRead and type(sent) == 'table' and sent.told
   return type(last) == 'table' and not last.isOver and last or nil
 end
