@@ -11,8 +11,8 @@
 --   records behind the numbers ('' = as they are, 'none').
 -- Returns for each 'committed' | 'gone' | 'lost' | 'stale' (an alert is not as it was read: it is due again at once) | error.
 local EACH = 7
--- A daily job thins the history out; without it this keeps an account from growing without end.
-local MOST_RECORDS = 20000
+-- A daily job thins the history out, and sooner at so many; without it MOST_RECORDS keep an account from growing without end.
+local TENDED_AT, MOST_RECORDS = 20000, 100000
 
 -- Returns whether it could be written, and the next poll.
 local function writeMore(hubId, more, record, samples, pollAt)
@@ -38,9 +38,9 @@ local function writeMore(hubId, more, record, samples, pollAt)
   elseif more.nearness then redis.call('ZADD', nearestKey(), more.nearness, hubId) end
   if samples == 'none' then redis.call('DEL', samplesKey())
   elseif samples ~= '' then redis.call('SET', samplesKey(), samples, 'PX', more.samplesMs) end
-  if record ~= '' and redis.call('RPUSH', historyKey(), record) > MOST_RECORDS then
-    redis.call('LTRIM', historyKey(), -MOST_RECORDS, -1)
-  end
+  local records = record == '' and 0 or redis.call('RPUSH', historyKey(), record)
+  if records == TENDED_AT then redis.call('ZADD', dueKey('history'), 'XX', redisNow(), hubId) end
+  if records > MOST_RECORDS then redis.call('LTRIM', historyKey(), -MOST_RECORDS, -1) end
   writeAlerts(hubId, alerts)
   return true, pollAt
 end

@@ -112,12 +112,24 @@ describe('history', () => {
     expect(found.map(({ series }) => sorted(series))).toEqual(all.map(plainSeries))
   })
 
+  test('is due to be thinned out at once where it has grown to 20000 records, and loses none of them', async () => {
+    const { poll, store, keys, own, clock } = await polled(readings(at(0), properties(0)))
+    const [record] = await store.lrangeBuffer(own.history, 0, 0)
+    const before = (await store.llen(own.history)) + 1
+    await store.rpush(own.history, ...Array.from({ length: 20_000 - before }, () => record ?? ''))
+    await store.zadd(keys.due.history, clock.now() + 86_400_000, HUB)
+    await poll(at(1), readings(at(1), properties(1)))
+    expect(await store.zscore(keys.due.history, HUB)).toBe(`${clock.now()}`)
+    await poll(at(2), readings(at(2), properties(2)))
+    expect(await store.llen(own.history)).toBe(20_001)
+  })
+
   test('keeps no more records than there is room for, if nobody thins it out', async () => {
     const { poll, store, own, history } = await polled(readings(at(0), properties(0)))
     const [record] = await store.lrangeBuffer(own.history, 0, 0)
-    for (let n = 0; n < 20; n++) await store.rpush(own.history, ...Array.from({ length: 1_000 }, () => record ?? ''))
+    for (let n = 0; n < 100; n++) await store.rpush(own.history, ...Array.from({ length: 1_000 }, () => record ?? ''))
     for (const n of [1, 2]) await poll(at(n), readings(at(n), properties(n)))
-    expect(await store.llen(own.history)).toBe(20_000)
+    expect(await store.llen(own.history)).toBe(100_000)
     expect(await history.read(HUB, at(2), at(2))).toMatchObject([{ series: [{ usage: 2 }] }])
   })
 })
