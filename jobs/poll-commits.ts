@@ -9,10 +9,14 @@ const TOGETHER = 50
 /** Longest time between a poll and its commit, where others take their time. */
 const LATEST_MS = 1_000
 
+/** An account that could not be processed is polled again this soon: its claim is as long as all calls of a poll may take. */
+const AFTER_FAILURE_MS = 15_000
+
 /**
  * `blocked`: a scope is missing, and nothing could be read; `paused`: the provider's rate limit for the account is reached;
+ * `unstored`: it was read, and Redis took nothing of it; `lost`: another worker has it.
  */
-export type PolledOutcome = 'committed' | 'failed' | 'blocked' | 'gone' | 'lost' | 'later' | 'paused'
+export type PolledOutcome = 'committed' | 'failed' | 'blocked' | 'gone' | 'lost' | 'unstored' | 'later' | 'paused'
 
 /** A poll that waits for its commit. */
 type Waiting = Claimed & { next: NextPoll }
@@ -63,15 +67,18 @@ export class PollCommits {
     if (areAlerts) await queues.wake('alerts', clock.now())
   }
 
-  async #end({ hubId, next }: Waiting, committed: CommittedPoll): Promise<void> {
-    if (committed instanceof Error) {
-      this.ended('lost')
-      await accountFailed(this.#deps, 'poll', hubId, committed)
-      return
-    }
+  async #end({ next, ...claimed }: Waiting, committed: CommittedPoll): Promise<void> {
+    if (committed instanceof Error) await pollFailed(this.#deps, claimed, committed)
     if (committed === 'committed') {
       for (const [level, fields, text] of next.lines) this.#deps.log[level](fields, text)
     }
-    this.ended(committed === 'committed' ? next.outcome : committed === 'stale' ? 'lost' : committed)
+    const isUnstored = committed instanceof Error || committed === 'stale'
+    this.ended(isUnstored ? 'unstored' : committed === 'committed' ? next.outcome : committed)
   }
+}
+
+/** A claimed account that could not be processed. Where Redis does not answer, its claim ends by itself. */
+export async function pollFailed(deps: PollWork, claimed: Claimed, error: unknown): Promise<void> {
+  await accountFailed(deps, 'poll', claimed.hubId, error)
+  await deps.due.move('poll', claimed, deps.clock.now() + AFTER_FAILURE_MS).catch(() => undefined)
 }

@@ -5,9 +5,9 @@ import type { MadePoll, NextPoll, PollRules } from '../src/limits/poll.ts'
 import type { Loaded } from '../src/limits/poll-store.ts'
 import { longestPollMs, type MakePollDeps, makePoll, type PollOrder } from '../src/limits/polling/make-poll.ts'
 import type { PollWork } from './job-deps.ts'
-import { PollCommits, type PolledOutcome } from './poll-commits.ts'
+import { PollCommits, type PolledOutcome, pollFailed } from './poll-commits.ts'
 import { identifyOne, refreshOne } from './refresh-tokens.ts'
-import { accountFailed, workOff } from './work-off.ts'
+import { workOff } from './work-off.ts'
 
 /** Accounts whose limits are due to be polled. */
 export async function pollLimits(deps: PollWork, signal: AbortSignal): Promise<void> {
@@ -23,11 +23,11 @@ export async function pollLimits(deps: PollWork, signal: AbortSignal): Promise<v
         observeLateness(deps, account.loaded)
         await pollOne(polling, commits, account)
       },
-      failed: ({ hubId }, error) => accountFailed(deps, 'poll', hubId, error),
+      failed: (account, error) => pollFailed(deps, account, error),
     })
-    await commits.flush()
   } finally {
     endCommitting()
+    await commits.flush()
   }
 }
 
@@ -36,9 +36,7 @@ export async function pollWanted(deps: PollWork, hubId: number, signal: AbortSig
   const claimed = await claimOne(deps, hubId)
   if (typeof claimed === 'string') return claimed
   let is: PolledOutcome = 'lost'
-  const commits = new PollCommits(deps, (outcome) => {
-    is = outcome
-  })
+  const commits = new PollCommits(deps, (outcome) => (is = outcome))
   // A plan or claim of another worker since then stays. Where Redis does not answer, the claim ends by itself.
   const giveBack = () => deps.due.move('poll', claimed, claimed.before).catch(() => undefined)
   // A stop leaves a call that hangs behind: the next poll must not wait for its claim.

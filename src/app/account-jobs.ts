@@ -93,6 +93,8 @@ export function whyNotRead(
       return refreshFailure === null
         ? 'its token is not available right now: try again'
         : `its token can't be refreshed: ${refreshFailure.reason}`
+    case 'unstored':
+      return 'what was read could not be stored: try again'
     case 'paused':
       return "the provider's rate limit for it is reached, or nearly so: try again in a while"
     default:
@@ -167,14 +169,12 @@ function judged(outcome: RefreshOutcome, account: Account): RefreshedNow {
       return { is: 'held', why: 'another process works on it: try again in a moment' }
     case 'gone':
       return { is: 'gone', why: 'it is uninstalled, or about to be' }
-    case 'waiting': {
-      const { until } = outcome
+    case 'waiting':
       return {
         is: 'closed',
-        why: `the token endpoint is closed until ${formatMoment(until)}: see plimsoll status`,
-        until,
+        why: `the token endpoint is closed until ${formatMoment(outcome.until)}: see plimsoll status`,
+        until: outcome.until,
       }
-    }
     case 'failed':
       return { is: 'failed', why: outcome.failure.message }
   }

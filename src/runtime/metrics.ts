@@ -19,8 +19,8 @@ const INSTALL_RESULTS = [
  * `not-taken`: from the marketplace, which is not allowed or has another address to go back to.
  */
 export type InstallResult = (typeof INSTALL_RESULTS)[number]
-/** blocked: no scope lets it be read; paused: its rate limit is reached. */
-const POLL_OUTCOMES = ['committed', 'failed', 'blocked', 'gone', 'lost', 'later', 'paused']
+/** blocked: no scope lets it be read; unstored: Redis took nothing; paused: its rate limit is reached. */
+const POLL_OUTCOMES = ['committed', 'failed', 'blocked', 'gone', 'lost', 'unstored', 'later', 'paused']
 
 export type Metrics = ReturnType<typeof createMetrics>
 

@@ -28,6 +28,7 @@ describe('an account that was polled by a command', () => {
     ['lost', well, undefined],
     ['lost', failedAt(STARTED + 1), '503'],
     ['lost', failedAt(STARTED - 1), undefined],
+    ['unstored', well, 'what was read could not be stored: try again'],
     ['paused', well, "the provider's rate limit for it is reached, or nearly so: try again in a while"],
     ['blocked', blocked('all'), "limits can't be read: a permission is missing, see plimsoll accounts show"],
     ['committed', blocked('part'), "some limits can't be read: a permission is missing, see plimsoll accounts show"],

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { pollLimits } from '../../jobs/poll-limits.ts'
+import { pollLimits, pollWanted } from '../../jobs/poll-limits.ts'
 import { storeForecasts } from '../../src/limits/forecast/stored-forecasts.ts'
 import type { ProviderClient } from '../../src/provider/client.ts'
 import { metadata } from '../accounts/connected.ts'
@@ -121,5 +121,36 @@ describe('a provider that takes as long as it may', () => {
     await underWay
     expect(calls()).toEqual(['customProperties', 'customProperties'])
     for (const hubId of [HUB, HUB + 1]) expect(await services.due.when('poll', hubId)).toBeGreaterThan(clock.now())
+  })
+})
+
+describe('a Redis that takes only some', () => {
+  test('of what is claimed has what was polled before', async () => {
+    const one = await polled()
+    await one.store.zadd(one.keys.due.poll, one.clock.now(), HUB)
+    const claimed = await one.services.due.claim('poll', 1, 60_000)
+    const due = Object.assign(Object.create(one.services.due), {
+      move: one.services.due.move.bind(one.services.due),
+      claim: async () => {
+        if (claimed.length === 0) throw new Error('MISCONF')
+        return claimed.splice(0)
+      },
+    })
+    await expect(pollLimits({ ...one.services, due }, never)).rejects.toThrow('MISCONF')
+    expect(await one.read()).toMatchObject({ polledAt: one.clock.now() })
+  })
+
+  test('of what is committed has the account polled again soon, and a caller hears of it', async () => {
+    const one = await polled()
+    await one.store.zadd(one.keys.due.poll, one.clock.now(), HUB)
+    const polls = Object.assign(Object.create(one.services.polls), {
+      load: one.services.polls.load.bind(one.services.polls),
+      commit: async () => [new Error('MISCONF')],
+    })
+    const services = { ...one.services, polls }
+    await pollLimits(services, never)
+    expect(await one.waits()).toBe(15_000)
+    expect(await pollWanted(services, HUB, never)).toBe('unstored')
+    expect(await one.waits()).toBe(15_000)
   })
 })
