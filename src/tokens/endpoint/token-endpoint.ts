@@ -132,8 +132,7 @@ export class TokenEndpoint {
     send: () => Promise<S>,
     from: string,
   ): Promise<SentCode<S>> {
-    const ofAddress = this.#codes.filter((other) => other === from).length
-    if (ofAddress >= MOST_OF_ADDRESS) return { is: 'closed', until: this.#now() + LONGEST_WAIT_MS }
+    if (!(await this.#hasPlace(from))) return { is: 'closed', until: this.#now() + LONGEST_WAIT_MS }
     const leave = () => this.#codes.splice(this.#codes.indexOf(from), 1)
     this.#codes.push(from)
     const admission = await this.#wait('codes')
@@ -146,6 +145,16 @@ export class TokenEndpoint {
     this.#seen.push({ refusedCode: answer.failure })
     await this.#exchange.fromNow()
     return { is: 'closed', until: endpoint.nextAt(this.#state, 'codes', this.#now()) }
+  }
+
+  /** Waits until fewer codes of the address wait or are under way; false: that takes too long. */
+  async #hasPlace(from: string): Promise<boolean> {
+    const age = this.#deps.clock.stopwatch()
+    while (this.#codes.filter((other) => other === from).length >= MOST_OF_ADDRESS) {
+      if (age() >= LONGEST_WAIT_MS || this.#closing.signal.aborted) return false
+      await this.#deps.clock.wait(CODE_MS / MOST_OF_ADDRESS, this.#closing.signal)
+    }
+    return true
   }
 
   /** Calls worth starting in the next `ms`. */
