@@ -39,6 +39,8 @@ export interface JobDeps
   queues: Queues
   metrics: Metrics
   movement: Movement
+  /** Asked by a job before it takes up more; false where another one shall, as by another config. */
+  goesOn?: () => boolean
   /** Puts aside what can't be read of an account. */
   repair: (hubId: number) => Promise<void>
   endpoint: TokenEndpoint
@@ -79,7 +81,7 @@ export interface JobDeps
 }
 
 /** Services of a job on accounts. */
-type ChunkWork = 'queues' | 'metrics' | 'movement' | 'due' | 'repair' | 'inFlight' | 'callMs'
+type ChunkWork = 'queues' | 'goesOn' | 'metrics' | 'movement' | 'due' | 'repair' | 'inFlight' | 'callMs'
 
 export type RefreshWork = Pick<
   JobDeps,

@@ -11,12 +11,12 @@ import { workOff } from './work-off.ts'
 
 /** Accounts whose limits are due to be polled. */
 export async function pollLimits(deps: PollWork, signal: AbortSignal): Promise<void> {
-  const { clock, metrics, inFlight } = deps
+  const { metrics, inFlight } = deps
   const polling = pollingBy(deps, { signal, asksAll: false })
   const commits = new PollCommits(deps, (outcome) => metrics.polls.inc({ outcome }))
   const endCommitting = commits.keepCommitting()
   try {
-    await workOff(clock, signal, {
+    await workOff(deps, signal, {
       atOnce: inFlight.limit,
       claim: async (most) => load(deps, await deps.due.claim('poll', most, claimMs(deps))),
       work: async (account) => {

@@ -2,8 +2,19 @@ import type { Commands, Store } from '../src/redis/connect.ts'
 import type { QueueDepth } from '../src/views/fleet-health.ts'
 import { QUEUE, type Queues } from './queues.ts'
 
-/** Every queue's, in two round trips at any length: how many, and the time of the oldest; no job's data. */
-export async function readQueueDepths(queues: Pick<Queues, keyof typeof QUEUE>, store: Store): Promise<QueueDepth[]> {
+type EachQueue = Pick<Queues, keyof typeof QUEUE>
+
+/**
+ * Every queue's, in two round trips at any length: how many, and the time of the oldest; no job's data. A job that has a worker look for
+ * what is due waits for nothing while another one does.
+ */
+export async function readQueueDepths(queues: EachQueue, store: Store): Promise<QueueDepth[]> {
+  const waitsForNothing = ({ queue, active }: QueueDepth) => queue !== QUEUE.deliver && active > 0
+  const depths = await readDepths(queues, store)
+  return depths.map((depth) => (waitsForNothing(depth) ? { ...depth, oldestWaitingAt: null } : depth))
+}
+
+async function readDepths(queues: EachQueue, store: Store): Promise<QueueDepth[]> {
   const all = Object.keys(QUEUE).map((name) => queues[name as keyof typeof QUEUE])
   const counted = await inOneTrip(store, (commands) => {
     for (const queue of all) {
@@ -25,12 +36,8 @@ export async function readQueueDepths(queues: Pick<Queues, keyof typeof QUEUE>, 
 }
 
 /** Since when the oldest job of each queue waits, also one whose moment has come and whom no worker has taken up yet; null: none. */
-export async function readWaiting(
-  queues: Pick<Queues, keyof typeof QUEUE>,
-  store: Store,
-  now: number,
-): Promise<Pick<QueueDepth, 'queue' | 'oldestWaitingAt'>[]> {
-  const depths = await readQueueDepths(queues, store)
+export async function readWaiting(queues: EachQueue, store: Store, now: number) {
+  const depths = await readDepths(queues, store)
   const all = Object.keys(QUEUE).map((name) => queues[name as keyof typeof QUEUE])
   const planned = await inOneTrip(store, (commands) => {
     for (const queue of all) commands.zrange(queue.toKey('delayed'), '0', '0', 'WITHSCORES')

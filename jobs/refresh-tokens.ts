@@ -17,7 +17,7 @@ export const AHEAD_MS = 500
 export function refreshTokens(deps: RefreshWork, signal: AbortSignal): Promise<void> {
   const { due, endpoint, clock } = deps
   const batch = endpoint.nextBatch()
-  return workOff(clock, signal, {
+  return workOff(deps, signal, {
     atOnce: deps.inFlight.limit,
     claim: async (most) => {
       const { calls, isProbe } = await endpoint.room(AHEAD_MS, undefined)

@@ -4,7 +4,7 @@ import { thinOut } from '../src/limits/history/resolutions.ts'
 import type { JobDeps } from './job-deps.ts'
 import { workOff } from './work-off.ts'
 
-export type TendWork = Pick<JobDeps, 'due' | 'clock' | 'historyKeep' | 'metrics' | 'repair' | 'log'> &
+export type TendWork = Pick<JobDeps, 'due' | 'clock' | 'goesOn' | 'historyKeep' | 'metrics' | 'repair' | 'log'> &
   Parameters<typeof forecastAccount>[0]
 
 /** There is a day for all of them, and polls and refreshes go first. */
@@ -16,7 +16,7 @@ const DAY_MS = 86_400_000
 /** The histories that are due, of accounts in any state, one after the other. */
 export function tendHistory(deps: TendWork, signal: AbortSignal): Promise<void> {
   const { due, clock, log } = deps
-  return workOff(clock, signal, {
+  return workOff(deps, signal, {
     atOnce: AT_ONCE,
     claim: (most) => due.claim('history', most, CLAIM_MS),
     work: async (account) => {

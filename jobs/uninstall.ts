@@ -9,7 +9,7 @@ const LONGEST_WAIT_MS = 20_000
 /** Accounts whose refresh token is to be deleted at the provider, or whose time as uninstalled ones is over. */
 export function uninstall(deps: UninstallWork, signal: AbortSignal): Promise<void> {
   const { due, clock, movement, metrics, queues } = deps
-  return workOff(clock, signal, {
+  return workOff(deps, signal, {
     atOnce: AT_ONCE,
     claim: (most) => due.claim('uninstall', most, deps.callMs + LONGEST_WAIT_MS),
     work: async (account) => {

@@ -1,8 +1,6 @@
 import type { DueKind } from '../src/redis/keys.ts'
 import type { JobDeps } from './job-deps.ts'
 
-/** A job takes no more work after so long: the next one goes by the config that is in force then. */
-const LONGEST_MS = 30_000
 /** While accounts are under way, others may come due. */
 const LOOK_EVERY_MS = 250
 /** More are claimed when so much of the places is taken at most: a claim for each account would cost as much as the rest. */
@@ -18,15 +16,14 @@ interface DueWork<Account> {
 }
 
 /**
- * Works on accounts that are due, claimed as places become free, until nothing is due or half a minute has passed. One that fails
- * stops no other: it is due again when its claim ends. After the signal to stop nothing new is begun.
+ * Works on accounts that are due, claimed as places become free, until nothing is due: a slow one holds up no other. One that
+ * fails stops no other: it is due again when its claim ends. After the signal to stop nothing new is begun.
  */
 export async function workOff<Account>(
-  clock: JobDeps['clock'],
+  { clock, goesOn = () => true }: Pick<JobDeps, 'clock' | 'goesOn'>,
   signal: AbortSignal,
   { atOnce, claim, work, failed }: DueWork<Account>,
 ): Promise<void> {
-  const age = clock.stopwatch()
   let taken = 0
   let isMoreDue = true
   let look = () => {}
@@ -39,8 +36,9 @@ export async function workOff<Account>(
     if (taken === 0 || (isMoreDue && taken <= atOnce * MOST_TAKEN)) look()
   }
   try {
-    while (!signal.aborted && age() < LONGEST_MS) {
+    while (!signal.aborted) {
       const free = atOnce - taken
+      if (free > 0 && !goesOn()) return
       const accounts = free > 0 ? await claim(free) : []
       isMoreDue = accounts.length === free
       for (const account of accounts) void begin(account)

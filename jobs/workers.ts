@@ -1,5 +1,5 @@
 import { setMaxListeners } from 'node:events'
-import { type Job, type Processor, Worker } from 'bullmq'
+import { type Job, Worker } from 'bullmq'
 import type { Redis } from 'ioredis'
 import type { Store } from '../src/redis/connect.ts'
 import type { InForce } from '../src/runtime/concurrency.ts'
@@ -63,29 +63,28 @@ type Work<T> = (services: JobDeps, job: T) => Promise<void>
 
 /** The worker of each queue, and how many jobs at a time. */
 function openWorkers(connection: Store, inForce: InForce<JobDeps>, stop: StopSignals) {
-  const open = <T>(name: string, atATime: number, work: Work<T>) =>
-    openWorker({ name, atATime, connection, inForce }, work)
+  const open = <T>(name: string, atATime: number, work: Work<T>) => openWorker(connection, inForce, name, atATime, work)
+  /** A job lasts while anything is due, and ends for one that goes by another config. */
+  const onDue = (name: string, work: Work<AbortSignal>) =>
+    open(name, 1, (services) => {
+      const goesOn = () => {
+        services.movement.movesOn(name)
+        return services === inForce.value
+      }
+      return work({ ...services, goesOn }, stop.stopping)
+    })
   return {
-    refreshTokens: open(QUEUE.refreshTokens, 1, (now) => refreshTokens(now, stop.stopping)),
-    pollLimits: open(QUEUE.pollLimits, 1, (now) => pollLimits(now, stop.stopping)),
-    uninstall: open(QUEUE.uninstall, 1, (now) => uninstall(now, stop.stopping)),
-    tendHistory: open(QUEUE.tendHistory, 1, (now) => tendHistory(now, stop.stopping)),
+    refreshTokens: onDue(QUEUE.refreshTokens, refreshTokens),
+    pollLimits: onDue(QUEUE.pollLimits, pollLimits),
+    uninstall: onDue(QUEUE.uninstall, uninstall),
+    tendHistory: onDue(QUEUE.tendHistory, tendHistory),
     deliver: open<DeliverJob>(QUEUE.deliver, deliveriesAtATime(inForce.value), (now, job) => deliver(now, job, stop)),
   }
 }
 
-function openWorker<T>(
-  {
-    name,
-    atATime,
-    connection,
-    inForce,
-  }: { name: string; atATime: number; connection: Store; inForce: InForce<JobDeps> },
-  work: Work<T>,
-): Worker<T, void> {
+function openWorker<T>(connection: Store, inForce: InForce<JobDeps>, name: string, atATime: number, work: Work<T>) {
   const { keys, movement, log } = inForce.value
-  const processor: Processor<T, void> = ({ data }: Job<T, void>) =>
-    movement.watch(name, () => inForce.run((now) => work(now, data)))
+  const processor = ({ data }: Job<T, void>) => movement.watch(name, () => inForce.run((now) => work(now, data)))
   const worker = new Worker<T, void>(name, processor, {
     connection: connection as Redis,
     prefix: keys.queues,

@@ -32,8 +32,8 @@ const LONGEST_SWEEP_MS = 120_000
 const CALLS_OF_SWEEP = 3
 /** Longest job that is not about accounts. */
 const LONGEST_JOB_MS = 600_000
-/** Their accounts are judged one by one: as a whole a chunk may take as long as there are many of them. */
-const OF_ACCOUNTS = new Set(['refresh-tokens', 'poll-limits', 'uninstall'])
+/** Jobs that last as long as there is work: their accounts are judged one by one, and that they take up others. */
+const OF_ACCOUNTS = new Set(['refresh-tokens', 'poll-limits', 'uninstall', 'tend-history'])
 
 /**
  * Movement of this process's jobs: a worker that is stuck seems busy from outside. It notes for each queue when a job
@@ -63,12 +63,7 @@ export class Movement {
   async watch<T>(queue: string, work: () => Promise<T>): Promise<T> {
     const noted = this.#queues.get(queue) ?? { endedAt: 0, begun: new UnderWay() }
     this.#queues.set(queue, noted)
-    const job: InHand = {
-      hubId: undefined,
-      at: this.#clock.steady(),
-      before: undefined,
-      after: undefined,
-    }
+    const job: InHand = { hubId: undefined, at: this.#clock.steady(), before: undefined, after: undefined }
     noted.begun.add(job)
     try {
       return await work()
@@ -76,6 +71,12 @@ export class Movement {
       noted.begun.delete(job)
       noted.endedAt = this.#clock.steady()
     }
+  }
+
+  /** The running job of a queue takes up more: that counts as if one had ended. */
+  movesOn(queue: string): void {
+    const noted = this.#queues.get(queue)
+    if (noted !== undefined) noted.endedAt = this.#clock.steady()
   }
 
   /** Work on one account. */
@@ -130,7 +131,7 @@ export class Movement {
     return Object.fromEntries(untaken)
   }
 
-  /** For how long no job of a queue has ended although some are under way, ms by queue. */
+  /** For how long no job of a queue has ended, or moved on, although some are under way, ms by queue. */
   standstills(): Record<string, number> {
     const now = this.#clock.steady()
     const queues = [...this.#queues].filter(([queue]) => !isSweep(queue))

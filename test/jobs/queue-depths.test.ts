@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from 'vitest'
-import { readQueueDepths } from '../../jobs/queue-depths.ts'
+import { readQueueDepths, readWaiting } from '../../jobs/queue-depths.ts'
 import { createQueues, type Queues } from '../../jobs/queues.ts'
 import { HandClock } from '../support/hand-clock.ts'
 import { logLines } from '../support/log-lines.ts'
@@ -52,6 +52,18 @@ test('counts what waits and what is planned, and tells the time of the job that 
     oldestWaitingAt: 3_000,
   })
   expect(await depthOf(queues, 'refresh-tokens')).toMatchObject({ waiting: 0, delayed: 0 })
+})
+
+test('a job that has a worker look for what is due waits for nothing while another worker does', async () => {
+  const queues = openQueues()
+  for (const queue of [queues.pollLimits, queues.deliver]) {
+    await queue.add('any', { deliveryId: 'd1' }, { timestamp: 1_000 })
+    await redis.store.lpush(queue.toKey('active'), 'another')
+  }
+  expect(await depthOf(queues, 'poll-limits')).toMatchObject({ waiting: 1, active: 1, oldestWaitingAt: null })
+  expect(await depthOf(queues, 'deliver')).toMatchObject({ waiting: 1, active: 1, oldestWaitingAt: 1_000 })
+  const waiting = await readWaiting(queues, redis.store, 2_000)
+  expect(waiting).toContainEqual({ queue: 'poll-limits', oldestWaitingAt: 1_000 })
 })
 
 test('a job that was planned for later waits since its moment, not since it was planned', async () => {

@@ -7,7 +7,7 @@ import { HandClock } from '../support/hand-clock.ts'
 const MANY = Array.from({ length: 100 }, (_, n) => 1_000 + n)
 
 /** Accounts that are due, and work on them that ends when the test says so. */
-function fleet(hubIds: readonly number[], clock = systemClock) {
+function fleet(hubIds: readonly number[], clock = systemClock, goesOn = () => true) {
   const due = [...hubIds]
   const begun: number[] = []
   const asked: number[] = []
@@ -15,7 +15,7 @@ function fleet(hubIds: readonly number[], clock = systemClock) {
   const ends = new Map<number, PromiseWithResolvers<void>>()
   const stop = new AbortController()
   const run = (work?: (hubId: number) => Promise<unknown>) =>
-    workOff(clock, stop.signal, {
+    workOff({ clock, goesOn }, stop.signal, {
       atOnce: 20,
       claim: async (most) => {
         asked.push(most)
@@ -63,27 +63,31 @@ test('one that fails stops no other', async () => {
   expect([begun, failed]).toEqual([MANY, [1_003]])
 })
 
-test('one that hangs keeps no other waiting that comes due meanwhile', async () => {
-  const { run, due, begun, end } = fleet([1])
+test('one that hangs keeps no other waiting that comes due meanwhile, however long it hangs', async () => {
+  const clock = new HandClock()
+  const { run, due, begun, end } = fleet([1], clock)
   const working = run()
   await eventually('the first is under way', async () => begun.length === 1)
+  clock.move(60_000)
+  await new Promise(setImmediate)
   due.push(2)
+  clock.move(1_000)
   await eventually('the second one', async () => begun.length === 2)
   end()
   await working
 })
 
-test('after the signal to stop, or half a minute, nothing is begun, and what is under way is waited for', async () => {
+test('after the signal to stop, or once another config is in force, nothing is begun, and what is under way is waited for', async () => {
   for (const is of ['stopped', 'over'] as const) {
-    const clock = new HandClock()
-    const { run, begun, stop, end } = fleet(MANY, clock)
+    let isInForce = true
+    const { run, begun, stop, end } = fleet(MANY, systemClock, () => isInForce)
     let isDone = false
     const working = run().finally(() => {
       isDone = true
     })
     await eventually('some are under way', async () => begun.length === 20)
     if (is === 'stopped') stop.abort()
-    else clock.move(30_000)
+    else isInForce = false
     end(MANY.slice(0, 19))
     await new Promise(setImmediate)
     expect(isDone).toBe(false)

@@ -37,10 +37,33 @@ async function workersOf(prefix: string, more = {}) {
     ...more,
   }
   const connection = redis.connect('queues')
-  const workers = startWorkers(connection, new InForce(deps as never))
+  const inForce = new InForce(deps)
+  const workers = startWorkers(connection, inForce as never)
   onTestFinished(() => workers.stop(1_000).then(queues.close))
-  return { queues, done, workers }
+  return { queues, done, workers, deps, inForce }
 }
+
+test('a job takes up what is due for as long as one is slow, is well meanwhile, and ends for another config', async () => {
+  const clock = new HandClock()
+  const movement = new Movement(clock)
+  const slow = Promise.withResolvers<never>()
+  let claims = 0
+  const due = { claim: async () => (claims++ === 0 ? [{ hubId: 1, claim: 1 }] : []), move: async () => {} }
+  const store = Object.assign(redis.connect('steps'), { readUninstallBuffer: () => slow.promise })
+  const more = { movement, due, store, callMs: 1, repair: async () => {} }
+  const { queues, inForce, deps } = await workersOf('goes-on', more)
+  await queues.uninstall.add('uninstall', {})
+  await eventually('one is under way, and others are looked for', async () => claims > 2)
+  clock.move(120_001)
+  const before = claims
+  await eventually('others are looked for', async () => claims > before)
+  expect(movement.standstills()).toEqual({ uninstall: 0 })
+  const ended = inForce.replace({ ...deps })
+  const claimed = claims
+  slow.reject(new Error('over'))
+  await ended
+  expect(claims).toBe(claimed)
+})
 
 test('workers that Redis refuses wait between their tries, and work again once they are let', async () => {
   const refused = vi.spyOn(Worker.prototype as unknown as { _getNextJob(): Promise<unknown> }, '_getNextJob')
