@@ -88,7 +88,7 @@ export async function openResources(input: AppInput, lifecycle: Lifecycle, purpo
   keepHandingOver(counter, opened, budget)
   const tokens = new TokenStore(store, keys)
   const pending = openPending({ ...opened, tokens }, config.dataDir, budget)
-  const { connections, timeout } = config.provider
+  const { connections, timeout, clientSecret } = config.provider
   const followed = { config }
   const endpoint = openEndpoint({ ...opened, queues }, followed)
   lifecycle.onClose('the door to the token endpoint', async () => endpoint.close())
@@ -104,7 +104,7 @@ export async function openResources(input: AppInput, lifecycle: Lifecycle, purpo
     startedAt: clock.steady(),
     inFlight: new InFlight(connections, Math.min(KEPT_FOR_TOKENS, Math.ceil(connections / 4))),
     turns: new Turns(),
-    movement: new Movement(clock, timeout),
+    movement: new Movement(clock, timeout * clientSecret.length),
     follow: (next, vaultKeys) => {
       vault.replace(vaultKeys)
       provider.follow(providerOptions(next))

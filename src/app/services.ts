@@ -76,7 +76,8 @@ export function buildServices(resources: Resources, config: Config) {
     settings: config.tokens,
     dataDir: config.dataDir,
     share: { requests, perMs: per },
-    callMs: config.provider.timeout,
+    // A call is made again with the next secret where one is refused.
+    callMs: config.provider.timeout * config.provider.clientSecret.length,
     historyKeep: historyKeep(config),
     alertAfter: config.limits.alertAfter,
     uninstallKeepMs: config.uninstall.keep,

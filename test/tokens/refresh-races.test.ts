@@ -222,6 +222,13 @@ describe('a claim', () => {
     },
   )
 
+  test('lasts twice as long while the secret of the app is being changed: a call may be made with both', async () => {
+    const w = await underWay({ settings: { provider: { clientSecret: ['the-old-one', 'the-new-one'] } } })
+    expect(Math.floor((await w.underWay())?.leftMs ?? 0)).toBe(45_000)
+    w.answer(tokens('access-2'))
+    await w.refreshing
+  })
+
   test('of which too little is left when its call can begin is given up: the account is due at once', async () => {
     const w = await due(async () => tokens('access-2'))
     for (let n = 0; n < w.services.inFlight.limit; n++) await w.services.inFlight.enter('urgent')
