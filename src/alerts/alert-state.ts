@@ -35,8 +35,10 @@ export function encodeState({
  * know is checked against what is open.
  */
 export function decodeState(stored: string | null | undefined): SeriesState | undefined {
+  // Most series have none: a parser that throws is slow.
+  if (stored == null || stored === '') return undefined
   try {
-    const state = JSON.parse(stored ?? '') as SeriesState
+    const state = JSON.parse(stored) as SeriesState
     return LEVELS.includes(state.level) && isMoment(state.since) ? state : undefined
   } catch {
     return undefined
