@@ -110,11 +110,7 @@ export async function findAlert(
 }
 
 /** The open alert with this id among those of one account. */
-export async function findAlertOf(
-  { store, keys }: StoreDeps,
-  hubId: number,
-  alertId: string,
-): Promise<OpenState | undefined> {
+export async function findAlertOf({ store, keys }: StoreDeps, hubId: number, alertId: string) {
   return (await openStatesOf(store, keys, hubId)).find(({ id }) => id === alertId)
 }
 

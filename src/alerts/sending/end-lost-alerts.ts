@@ -1,5 +1,6 @@
 import { NO_ACCOUNT, stepJson } from '../../redis/steps.ts'
 import { chunksOf } from '../../runtime/chunks-of.ts'
+import { Failures } from '../../runtime/concurrency.ts'
 import { isoOf } from '../../text/format-time.ts'
 import { type Alert, alertOf } from '../alert.ts'
 import type { AlertsDeps } from '../deps.ts'
@@ -17,10 +18,13 @@ const SAMPLE = 200
  * failover lost it, or the receiver was not in the config when they ended. Returns how many.
  */
 export async function endLostAlerts(deps: AlertsDeps, now: number): Promise<number> {
+  const failures = new Failures()
   let ended = 0
   for (const receiver of deps.receivers) {
-    for (const news of await readSettledAlerts(deps, receiver)) if (await endLost(deps, receiver, news, now)) ended++
+    const settled = (await failures.of(() => readSettledAlerts(deps, receiver))) ?? []
+    for (const news of settled) if (await failures.of(() => endLost(deps, receiver, news, now))) ended++
   }
+  failures.throwFirst()
   return ended
 }
 

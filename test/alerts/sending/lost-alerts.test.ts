@@ -3,6 +3,7 @@ import { alertId, encodeState, openedState, transitionOf } from '../../../src/al
 import { endLostAlerts } from '../../../src/alerts/sending/end-lost-alerts.ts'
 import { redisOfFile } from '../../support/of-file.ts'
 import { aRelay, INTERVAL, NOW, WAIT } from '../a-relay.ts'
+import { anAlert } from '../an-alert.ts'
 
 const redis = redisOfFile()
 const HUB = 123
@@ -61,6 +62,17 @@ test('one that is open, or whose end waits in its group, is not', async () => {
   await one.look(NOW + WAIT + 1)
   expect(await later()).toBe(0)
   expect((await one.told()).filter((told) => told.startsWith(id))).toEqual([`${id}-2`])
+})
+
+test('what cannot be written for one account keeps the alerts of no other from their end', async () => {
+  const { one, alerts, id } = await sentAlert()
+  const hubIds = [1, 2, 3, 4, 5, 6]
+  const others = hubIds.map((hubId) => ({ alert: anAlert({ account: { hubId, hubDomain: '' } }) }))
+  await one.pass(NOW + INTERVAL, ...others)
+  for (const hubId of hubIds) await redis.store.set(one.keys.account(hubId).transitions, 'no list')
+  await redis.store.del(alerts)
+  await expect(endLostAlerts(one.deps, NOW + 2 * INTERVAL)).rejects.toThrow('WRONGTYPE')
+  expect(await redis.store.zrange(one.keys.unsent, 0, '-1')).toContain(id)
 })
 
 test('two daemons that look at once end it once', async () => {
