@@ -43,10 +43,8 @@ type State = AlertLevel | 'ok'
  * messages change nothing. Alerts that an uninstall closed are part of the uninstall.
  */
 export function netChanges(alerts: readonly Alert[], events: readonly AccountEvent[]): FleetChange[] {
-  const bySubject = Map.groupBy(
-    alerts.filter(({ kind, reason }) => kind !== 'test' && reason !== 'lost'),
-    subjectKey,
-  )
+  const counted = alerts.filter(({ kind, reason }) => kind !== 'test' && reason !== 'lost')
+  const bySubject = Map.groupBy(counted, subjectKey)
   const accounts = accountChanges(events)
   const changes: FleetChange[] = []
   for (const transitions of bySubject.values()) {

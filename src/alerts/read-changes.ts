@@ -42,10 +42,8 @@ export async function readChanges(
     readLoggedSince(deps, since),
     readSince(deps.store, { key, most: MOST_EVENTS, read: readEvent }, since),
   ])
-  const all = netChanges(
-    logged.found.map(({ alert }) => alert),
-    events.found,
-  )
+  const alerts = logged.found.map(({ alert }) => alert)
+  const all = netChanges(alerts, events.found)
   const kept = [logged.keptSince, events.keptSince].filter((at) => at !== undefined)
   if (isFor !== undefined) await nameAccounts(deps, all)
   const mine = isFor === undefined ? all : all.filter(isFor)

@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto'
 import { chunksOf } from '../../runtime/chunks-of.ts'
 import type { AlertsDeps } from '../deps.ts'
 import { readableEntry } from '../outbox.ts'
@@ -5,7 +6,7 @@ import type { AlertNews } from './decide-sending.ts'
 
 type Sources = Pick<AlertsDeps, 'store' | 'keys'>
 
-/** Read at a time; the rest comes with the next run. */
+/** Read at a time. */
 const MOST = 10_000
 /** Fields of one command. */
 const FIELDS = 1_000
@@ -16,8 +17,6 @@ export interface Due {
   unsent: readonly string[]
   /** Unsent ones that Plimsoll did not write, with the first word of what is stored. */
   unreadable: readonly { alert: string; place: string }[]
-  /** Else there are more. */
-  isAll: boolean
   /**
    * Alerts that each receiver waits for, with the moment of their check: held ones that are due, and all that wait in a
    * group, because what is new may go with them.
@@ -46,24 +45,22 @@ export async function readDue(deps: Sources, receivers: readonly string[], now: 
   const { store, keys } = deps
   // Before all that it is compared with.
   const holdChanges = (await store.get(keys.holdChanges)) ?? ''
-  const unsent = await store.zrange(keys.unsent, 0, String(MOST - 1))
-  const checks = new Map<string, ReadonlyMap<string, number>>()
-  await Promise.all(
-    receivers.map(async (name) => checks.set(name, await readChecks(deps, name, unsent.length > 0, now))),
-  )
+  // A part by chance where there are more: what stays unsent, as while a receiver can't be written, keeps back nothing else.
+  const parts = Math.max(1, Math.ceil((await store.zcard(keys.unsent)) / MOST))
+  const from = randomInt(parts) * MOST
+  const unsent = await store.zrange(keys.unsent, from, String(from + MOST - 1))
+  const readOf = async (name: string) => [name, await readChecks(deps, name, unsent.length > 0, now)] as const
+  const checks = new Map(await Promise.all(receivers.map(readOf)))
   const waiting = new Set([...checks.values()].flatMap((some) => [...some.keys()]))
   const alerts = [...new Set([...unsent, ...waiting])]
   const stored = await readFields(deps, keys.news, alerts)
-  const news = new Map<string, AlertNews>()
-  for (const [n, alert] of alerts.entries()) {
-    const one = decodeNews(alert, stored[n] ?? '')
-    if (one !== undefined) news.set(alert, one)
-  }
+  const read = alerts.flatMap((alert, n) => decodeNews(alert, stored[n] ?? '') ?? [])
+  const news = new Map(read.map((one) => [one.alert, one]))
   const readable = unsent.filter((alert) => news.has(alert))
   const unreadable = unsent.flatMap((alert, n) =>
     news.has(alert) ? [] : { alert, place: stored[n]?.split(' ', 1)[0] ?? '' },
   )
-  return { news, unsent: readable, unreadable, isAll: unsent.length < MOST, checks, holdChanges }
+  return { news, unsent: readable, unreadable, checks, holdChanges }
 }
 
 async function readChecks({ store, keys }: Sources, receiver: string, hasNews: boolean, now: number) {

@@ -23,6 +23,8 @@ const ENDS_KNOWN_MS = 3 * 86_400_000
 const OTHERS_MS = 1_000
 /** By another config what is held may be sent, and its daemon reads only what is due. */
 const HELD_BESIDE_OTHERS_MS = 60_000
+/** Alerts of one look with a line of their own in the log. */
+const MOST_NOTED = 100
 /** Changes of one step. */
 const CHUNK = 500
 
@@ -46,19 +48,17 @@ export async function sendAlerts(deps: AlertsDeps, now: number): Promise<{ next:
   }
   for (const alert of undecided) decided.delete(alert)
   const left = await settle(deps, due, decided, now)
-  let found = 0
-  for (const [alert, receivers] of decided) {
+  const settled = [...decided].flatMap(([alert, receivers]) => {
     const news = due.news.get(alert)
-    if (news === undefined || left.has(alert)) continue
-    found++
-    note(deps, news, receivers)
-  }
+    return news === undefined || left.has(alert) ? [] : { alert: news.entry.alert, receivers }
+  })
+  note(deps, settled)
   failures.throwFirst()
-  if (undecided.size > 0 || !due.isAll || [...left.values()].includes('lost')) return { next: now, found }
+  if (undecided.size > 0 || [...left.values()].includes('lost')) return { next: now, found: settled.length }
   const then = await readFirstDue(deps, receivers)
   const unsentAt = then.unsentSince === null ? Number.POSITIVE_INFINITY : now + (left.size > 0 ? OTHERS_MS : 0)
   const next = Math.min(unsentAt, then.checkAt ?? Number.POSITIVE_INFINITY)
-  return { next: Number.isFinite(next) ? next : undefined, found }
+  return { next: Number.isFinite(next) ? next : undefined, found: settled.length }
 }
 
 /** An alert of one receiver. */
@@ -297,8 +297,13 @@ async function settle(
   return left
 }
 
-function note({ log }: AlertsDeps, { entry }: AlertNews, receivers: readonly Decided[]): void {
-  const { id, status, level, reason, rule, account } = entry.alert
-  const to = receivers.flatMap(({ receiver, isNew }) => (isNew ? [receiver] : []))
-  log.info({ code: `alert.${status}`, alert: id, hubId: account?.hubId, rule, to }, `${level} ${reason}`)
+/** Lines for the log; of very many alerts most are only counted: each line is written before the work goes on. */
+function note({ log }: AlertsDeps, settled: readonly { alert: Alert; receivers: readonly Decided[] }[]): void {
+  for (const { alert, receivers } of settled.slice(0, MOST_NOTED)) {
+    const { id, status, level, reason, rule, account } = alert
+    const to = receivers.flatMap(({ receiver, isNew }) => (isNew ? [receiver] : []))
+    log.info({ code: `alert.${status}`, alert: id, hubId: account?.hubId, rule, to }, `${level} ${reason}`)
+  }
+  const others = Map.groupBy(settled.slice(MOST_NOTED), ({ alert }) => alert.status)
+  for (const [status, some] of others) log.info({ code: `alert.${status}`, count: some.length }, 'more alerts at once')
 }

@@ -19,6 +19,25 @@ test('what cannot be read of one receiver is said to be so, and keeps nothing fr
   expect((await one.pending()).map(({ receiver }) => receiver).sort()).toEqual(['hook', 'mail'])
 })
 
+test('and no matter how many it keeps unsent', async () => {
+  const one = relay({ routes: [{ match: { rule: ['x'] }, to: ['hook'] }, { to: ['mail'] }] })
+  for (let n = 0; n < 10; n++) await one.commit(...Array.from({ length: 1_000 }, () => ({ alert: anAlert() })))
+  await redis.store.set(one.keys.delivery.known('mail'), 'no hash')
+  await one.commit({ alert: anAlert({ id: 'zz-1', rule: 'x' }) })
+  do await Promise.allSettled([one.look(NOW)])
+  while ((await redis.store.hexists(one.keys.delivery.known('hook'), 'zz')) === 0)
+  expect(await redis.store.zcard(one.keys.unsent)).toBe(10_000)
+})
+
+test('the log names some of very many alerts, and counts the others', async () => {
+  const one = relay()
+  await one.commit(...Array.from({ length: 150 }, () => ({ alert: anAlert() })))
+  await one.look(NOW)
+  const lines = one.lines.lines().filter(({ code }) => code === 'alert.firing')
+  expect(lines).toHaveLength(101)
+  expect(lines.at(-1)).toMatchObject({ count: 50 })
+})
+
 test('who takes each alert alone is sent all of a group, the worst first, as many in a delivery as others are shown', async () => {
   const one = relay({ routes: [{ to: ['pager', 'mail'] }], group: { max: 2, perAlert: ['pager'] } })
   const alerts = Array.from({ length: 5 }, (_, n) => anAlert({ percent: 90 - n }))
