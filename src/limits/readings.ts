@@ -45,8 +45,8 @@ export function wordsOfKey(key: string): string {
 }
 
 /** Moment at which the report of a series was read, ms; undefined: never. */
-export function readAt(series: SeriesName, readings: Readings): number | undefined {
-  return readings[keyOf(series)]?.at
+export function readAt(series: SeriesName, readings: Readings | undefined): number | undefined {
+  return readings?.[keyOf(series)]?.at
 }
 
 /** Answers of one poll, by `readingKey`: a report that fails doesn't lose the others. */

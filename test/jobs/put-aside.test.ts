@@ -1,17 +1,22 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { pollLimits } from '../../jobs/poll-limits.ts'
 import { uninstall } from '../../jobs/uninstall.ts'
 import { beginUninstall } from '../../src/accounts/uninstall.ts'
 import type { Keys } from '../../src/redis/keys.ts'
 import { NO_ALERT_WRITES, stepJson } from '../../src/redis/steps.ts'
+import { associations as pairNumbers, properties } from '../limits/reports.ts'
 import { outboxOf } from '../support/accounts.ts'
+import { fails, reads } from '../support/fake-provider.ts'
 import { redisOfFile } from '../support/of-file.ts'
 import { sampled } from '../support/runs.ts'
 import { keepAll, type Spoil, spoilsOf } from '../support/spoiled-account.ts'
 import { EVERY_MS, ONE, OTHER, SPOILED, spoiledFleet } from '../support/spoiled-fleet.ts'
 import { HUB, worldOfFile } from '../support/world.ts'
+import { HOUR, PAIR, pollsOfFile } from './polled.ts'
 
 const redis = redisOfFile()
 const world = worldOfFile()
+const polled = pollsOfFile()
 let keys: Keys
 let fleet: Awaited<ReturnType<typeof spoiledFleet>>
 let spoils: Spoil[]
@@ -77,6 +82,60 @@ describe('readings that cannot be read', () => {
     expect(await redis.store.pttl(`${own.poll}:unreadable`)).toBeGreaterThan(29 * DAY_MS)
     expect(await fleet.registry.get(SPOILED)).toMatchObject({ pollFailure: null, polledAt: fleet.clock.now() })
     expect(logged() - before).toBe(1)
+  })
+})
+
+describe('an open alert whose readings were put aside', () => {
+  const PAIRS = [PAIR, { from: '0-2', to: '0-1' }]
+  const TYPES: Record<string, [number, number]> = { '0-1': [1, 100], '0-2': [1, 100] }
+  const open = async (associations: object | 'auto', pairsPerPoll = 20) => {
+    const one = await polled({
+      rules: [{ on: 'associations.fullest', warning: { percent: 90 } }],
+      settings: { limits: { associations, pairsPerPoll } },
+      provider: {
+        associations: reads(pairNumbers(100, [97])),
+        customProperties: reads(properties(1, 100, TYPES)),
+        associationSources: fails('client', { status: 404 }),
+      },
+    })
+    for (let n = 0; n < 2; n++) {
+      await one.poll()
+      one.clock.move(HOUR)
+    }
+    await one.store.del(one.keys.account(HUB).poll)
+    one.says.associations = fails('transient')
+    one.clock.move(HOUR)
+    return one
+  }
+  const reasons = async ({ outbox }: Awaited<ReturnType<typeof open>>) => (await outbox()).map(({ reason }) => reason)
+
+  test('stays open while its report fails, and closes once it is read as well', async () => {
+    const one = await open(PAIRS)
+    await one.poll()
+    expect(await reasons(one)).toEqual(['entered', 'entered'])
+    one.says.associations = reads(pairNumbers(100, [1]))
+    one.clock.move(HOUR)
+    await one.poll()
+    expect(await reasons(one)).toEqual(['entered', 'entered', 'recovered', 'recovered'])
+  })
+
+  test('stays open until it is the turn of its pair', async () => {
+    const one = await open('auto', 1)
+    expect(await reasons(one)).toEqual(['entered', 'entered'])
+    one.says.associations = reads(pairNumbers(100, [1]))
+    for (const closed of [['recovered'], ['recovered', 'recovered']]) {
+      one.clock.move(HOUR)
+      await one.poll()
+      expect(await reasons(one)).toEqual(['entered', 'entered', ...closed])
+    }
+  })
+
+  test('closes where its pair is not asked for any more', async () => {
+    const one = await open(PAIRS)
+    const polling = { ...one.services.polling, associations: [PAIR] }
+    await one.store.zadd(one.keys.due.poll, one.clock.now(), HUB)
+    await pollLimits({ ...one.services, polling }, never)
+    expect(await reasons(one)).toEqual(['entered', 'entered', 'recovered'])
   })
 })
 

@@ -1,6 +1,7 @@
 import { type Outlook, outlookOf, tenths } from '../../limits/forecast/outlook.ts'
 import type { AccountForecasts } from '../../limits/forecast/stored-forecasts.ts'
 import { isOfOnePair, keyOf, type Readings, readAt } from '../../limits/readings.ts'
+import type { SeriesName } from '../../limits/reports/report.ts'
 import { type Samples, shownRecords } from '../../limits/samples.ts'
 import { parseSeriesId, type Series, seriesById } from '../../limits/series.ts'
 import type { AlertWrites } from '../../redis/steps.ts'
@@ -26,6 +27,8 @@ export interface PolledAccount extends RuleSubject {
   /** Before this poll; undefined for the first one. */
   before: Readings | undefined
   after: Readings
+  /** A report that a later poll may read where none has yet. */
+  mayCome?: (series: SeriesName) => boolean
   /** A pair that was not read before is known to have had nothing at or near its limit. */
   allPairsRead?: boolean
   /** The records that this poll was shown. */
@@ -49,7 +52,11 @@ export function decideAlerts(settings: AlertSettings, account: PolledAccount, no
     decideOne(poll, series, previous.get(series.id))
   }
   for (const [id, stored] of Object.entries(account.states)) {
-    if (!current.has(id) && parseSeriesId(id) !== undefined) closeVanished(poll, id, stored, previous.get(id))
+    const name = parseSeriesId(id)
+    if (name === undefined || current.has(id)) continue
+    // Readings that were put aside are none of a series that is gone.
+    const isKnown = previous.has(id) || readAt(name, account.after) !== undefined
+    if (isKnown || account.mayCome?.(name) !== true) closeVanished(poll, id, stored, previous.get(id))
   }
   return writes
 }
@@ -69,7 +76,7 @@ function decideOne(poll: Poll, series: Series, previous: Series | undefined): vo
   const stored = account.states[series.id]
   const before = decodeState(stored)
   const rule = ruleFor(settings.rules, account, series)
-  noteChangedLimit(poll, series, { series: previous, level: before?.level ?? 'ok', at: readBefore(series, account) })
+  noteChangedLimit(poll, series, { series: previous, level: before?.level ?? 'ok', at: readAt(series, account.before) })
   const outlook = outlookOf(series, account.forecasts, now)
   const foreseen = { ...series, daysLeft: outlook.daysLeft }
   const isFirst = isFirstReading(series, account)
@@ -93,11 +100,6 @@ function noteChangedLimit({ settings, account, now, writes }: Poll, series: Seri
   if (alert !== undefined && !isLimitChangeOff(settings.rules, account, series)) {
     writes.entries.push(encodeEntry({ alert }))
   }
-}
-
-/** Moment of the reading before this one. */
-function readBefore(series: Series, { before }: PolledAccount): number | undefined {
-  return before === undefined ? undefined : readAt(series, before)
 }
 
 /** True where the state of a series could not be known before. */
@@ -202,10 +204,9 @@ function previousOf(
     const { level, usage, limit, at } = before.lastSent
     return { level, usage, ...defined({ limit }), measuredAt: iso(at) }
   }
-  const at = previous === undefined || readings === undefined ? undefined : readAt(previous, readings)
+  const at = previous && readAt(previous, readings)
   if (previous === undefined || at === undefined) return undefined
-  const { usage, limit } = previous
-  return { level: 'ok', usage, ...defined({ limit: limit ?? undefined }), measuredAt: iso(at) }
+  return { level: 'ok', usage: previous.usage, ...defined({ limit: previous.limit ?? undefined }), measuredAt: iso(at) }
 }
 
 export function thresholdOf(level: Level | undefined): Alert['threshold'] {

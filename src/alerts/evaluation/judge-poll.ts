@@ -1,12 +1,13 @@
 import { shortDigest } from '../../limits/digest.ts'
 import type { MadePoll, PollJudge, PollJudgement, PollToJudge } from '../../limits/poll.ts'
+import { isOfOnePair, keyOf } from '../../limits/readings.ts'
 import { type AlertWrites, bothWrites, NO_ALERT_WRITES } from '../../redis/steps.ts'
 import { LAST_MOMENT } from '../../runtime/moment.ts'
 import { decodeState, POLL_FIELD, TOKEN_FIELD } from '../alert-state.ts'
 import type { PollAnnouncer } from '../kinds/poll-alert.ts'
 import type { TokenAlerts } from '../kinds/token-alert.ts'
 import { boundariesOf, statesAfter } from './boundaries.ts'
-import { type AlertSettings, decideAlerts } from './decide.ts'
+import { type AlertSettings, decideAlerts, type PolledAccount } from './decide.ts'
 import { judgeBucket, withoutBucket } from './judge-bucket.ts'
 
 export interface JudgeDeps {
@@ -45,30 +46,26 @@ export function pollJudge(deps: JudgeDeps): PollJudge {
  */
 const JUDGING_VERSION = 3
 
-const DIGESTS = new WeakMap<AlertSettings, string>()
-
-/** Computed once: every poll compares it. */
 function settingsDigest(settings: AlertSettings): string {
-  const before = DIGESTS.get(settings)
-  if (before !== undefined) return before
   const { rules, recoverBelow, for: polls, repeatEveryMs, worseAfterMs, firstRun } = settings
   const judging = [JUDGING_VERSION, rules, recoverBelow, polls, repeatEveryMs, worseAfterMs, firstRun]
   // A rule that moves to another line is the same rule.
-  const digest = shortDigest(JSON.stringify(judging, (key, value) => (key === 'line' ? undefined : value)))
-  DIGESTS.set(settings, digest)
-  return digest
+  return shortDigest(JSON.stringify(judging, (key, value) => (key === 'line' ? undefined : value)))
 }
 
 function judgeSeries(
   settings: AlertSettings,
-  { account, settings: { pairs }, at }: MadePoll,
+  { account, settings: { pairs }, answers, at }: MadePoll,
   { found, samples, forecasts }: PollToJudge,
 ): AlertWrites {
   if (found === undefined) return NO_ALERT_WRITES
   const { hubId, hubDomain, state, alertStates } = account
   const allPairsRead = pairs === 'auto' && state.allPairsRead
   const states = withoutBucket(alertStates)
-  return decideAlerts(settings, { hubId, hubDomain, allPairsRead, samples, forecasts, states, ...found }, at)
+  const inTurns = pairs === 'auto' && !answers.allPairsRead
+  const mayCome: PolledAccount['mayCome'] = (series) =>
+    answers.reports.has(keyOf(series)) || answers.pausedUntil !== undefined || (inTurns && isOfOnePair(series))
+  return decideAlerts(settings, { hubId, hubDomain, allPairsRead, mayCome, samples, forecasts, states, ...found }, at)
 }
 
 function announcePoll({ announcePoll }: JudgeDeps, { account, facts }: MadePoll, read: PollToJudge): AlertWrites {
