@@ -22,8 +22,8 @@ const SET_BACK_CLAIM_MS = 30_000
 const BATCH = 500
 
 /**
- * The sweep before seems to come later: the clock of Redis was set back, or a failover brought another one. How late what was planned
- * meanwhile is due is not known, so it is now. The mark of every sweep is set last: until then the work may have to be begun again.
+ * The sweep before, or a claim, seems to come later: the clock of Redis was set back, or a failover brought another one. How late what
+ * was planned meanwhile is due is not known, so it is now. Their marks are set last: until then the work may have to be begun again.
  */
 async function bringForward({ store, keys, sending, queues, log }: JobDeps, now: number): Promise<void> {
   if ((await store.claimSetBack(keys.progress, now, now + SET_BACK_CLAIM_MS)) === 0) return
@@ -32,7 +32,7 @@ async function bringForward({ store, keys, sending, queues, log }: JobDeps, now:
   // Pauses of the token endpoint were planned, too: they are learnt again. The turn of a sweep would last for hours.
   const expiring = SWEEPS.map((kind) => keys.sweepTurn(kind))
   await Promise.all([recheckWaiting(sending), store.del(keys.endpoint), store.del(...expiring)])
-  await store.hset(keys.progress, Object.fromEntries(SWEEPS.map((kind) => [kind, now])))
+  await store.hset(keys.progress, Object.fromEntries([...SWEEPS, 'claims'].map((mark) => [mark, now])))
   log.warn({ code: 'clock.set-back' }, 'the clock of Redis was set back: all that was planned is due now')
   await Promise.all(SWEEPS.map((kind) => queues.wake(kind, now)))
 }
@@ -43,7 +43,7 @@ export async function sweep(deps: JobDeps, kind: SweepKind): Promise<number | un
   const next = await SWEEP_OF[kind](deps)
   const now = deps.clock.now()
   const { store, keys } = deps
-  const latest = Number(await store.hget(keys.progress, kind)) - APART_MS
+  const latest = Math.max(...(await store.hmget(keys.progress, kind, 'claims')).map(Number)) - APART_MS
   // A machine that has slept is behind Redis for a moment.
   if (latest > now && latest > (await store.readTime(keys.progress))) await bringForward(deps, now)
   // Health is progress.

@@ -50,15 +50,16 @@ export class DueSets {
    * than that, most are the nearest to the end of their tokens, from the one at `first` on: from 0, the nearest, up to 1, the farthest.
    */
   async claim(kind: DueSet, most: number, ms: number, first = 0): Promise<Claimed[]> {
-    const { due, expiry } = this.#keys
+    const { due, expiry, progress } = this.#keys
     const nearest = kind === 'refresh' ? [expiry, first] : []
-    const [claim, ...hubIds] = await this.#store.claimAccounts(due[kind], most, ms, this.#mark(), ...nearest)
+    const [claim, ...hubIds] = await this.#store.claimAccounts(due[kind], most, ms, this.#mark(), progress, ...nearest)
     return hubIdsIn(hubIds).map((hubId) => ({ hubId, claim: Number(claim) }))
   }
 
   /** Claims one account, whenever it is due; `before`: when it was. `gone`: it is not planned at all. */
   async claimOne(kind: DueSet, hubId: number, ms: number): Promise<'gone' | 'held' | (Claimed & { before: number })> {
-    const claimed = await this.#store.claimAccount(this.#keys.due[kind], hubId, Math.round(ms), this.#mark())
+    const { due, progress } = this.#keys
+    const claimed = await this.#store.claimAccount(due[kind], hubId, Math.round(ms), this.#mark(), progress)
     if (typeof claimed === 'string') return claimed
     return { hubId, claim: Number(claimed[0]), before: Math.floor(Number(claimed[1])) }
   }

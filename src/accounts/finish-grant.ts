@@ -1,6 +1,7 @@
 import type { ProviderFailure } from '../provider/failure.ts'
 import { isRedisAway } from '../redis/away.ts'
 import { NO_ACCOUNT } from '../redis/steps.ts'
+import { APART_MS } from '../runtime/clock.ts'
 import type { TokenEndpoint } from '../tokens/endpoint/token-endpoint.ts'
 import { forgetGrant, type Grant, keepGrant, mayRedeem, OTHER_WORKER, readGrant } from '../tokens/parked-grants.ts'
 import { type ConnectDeps, connectGrant, grantOf, keepUnreadGrant } from './connect-account.ts'
@@ -43,11 +44,7 @@ async function finish(deps: FinishDeps, id: string, claimedAt: number): Promise<
   return 'given-up'
 }
 
-async function connect(
-  deps: FinishDeps,
-  parked: Grant,
-  claimedAt: number,
-): Promise<ProviderFailure | 'connected' | 'gone'> {
+async function connect(deps: FinishDeps, parked: Grant, claimedAt: number) {
   const grant = await withLastingToken(deps, parked, claimedAt)
   if ('class' in grant) return grant
   const asked = await askIdentity(deps, grant)
@@ -65,10 +62,11 @@ const CLOSED: ProviderFailure = {
   status: 0,
 }
 
-/** A grant may wait for longer than its access token lives. */
+/** A grant may wait for longer than its access token lives. By a clock that was ahead it is not known when that ends. */
 async function withLastingToken(deps: FinishDeps, grant: Grant, claimedAt: number): Promise<Grant | ProviderFailure> {
   const { clock, endpoint, provider } = deps
-  if (grant.times.expiresAt - clock.now() > TOO_SHORT_MS) return grant
+  const now = clock.now()
+  if (grant.times.obtainedAt <= now + APART_MS && grant.times.expiresAt - now > TOO_SHORT_MS) return grant
   const admission = await endpoint.enter()
   if (admission.is === 'closed') return CLOSED
   if (!mayRedeem(clock, claimedAt)) {

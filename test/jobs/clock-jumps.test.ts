@@ -68,6 +68,16 @@ describe('after the clock of Redis was ahead by hours', () => {
     expect((await one.read()).token.obtainedAt).toBeGreaterThanOrEqual(before)
   })
 
+  test('an account is refreshed in time though all that went by that clock was a daemon that claimed it, and was killed', async () => {
+    const w = await openWorld(redis)
+    const one = await w.account({ lifeMs: 30 * MINUTE })
+    await w.sweep('refresh-tokens')
+    w.clock.set(AHEAD)
+    await w.services.due.claimOne('refresh', HUB, MINUTE)
+    await setClock(w, -AHEAD)
+    expect(await one.dueAt('refresh')).toBeLessThanOrEqual(w.clock.now())
+  })
+
   test('an account whose poll failed meanwhile is polled by its period', async () => {
     const w = await openWorld(redis, { settings: POLLS })
     const one = await w.account({ lifeMs: 1_000 * HOUR })
@@ -93,11 +103,12 @@ describe('after the clock of Redis was ahead by hours', () => {
     expect(jobs).toHaveLength(1)
   })
 
-  test('a grant that came meanwhile is asked about again', async () => {
+  test('a grant that came meanwhile is asked about again, by a token of which it is known when it ends', async () => {
     const w = await openWorld(redis)
-    let asked = 0
-    w.says.metadata = async () => {
-      asked++
+    const asked: string[] = []
+    w.says.refresh = async () => tokens('access-2')
+    w.says.metadata = async (token) => {
+      asked.push(token.reveal())
       return down()
     }
     await setClock(w, AHEAD)
@@ -114,7 +125,7 @@ describe('after the clock of Redis was ahead by hours', () => {
     await keepGrant(w.services, { id: newGrantId(), ...grant })
     await setClock(w, -AHEAD)
     await sweepGrants(w.services)
-    expect(asked).toBe(1)
+    expect(asked).toEqual(['access-2'])
   })
 
   test('an alert that waits for its next attempt arrives', async () => {
