@@ -42,7 +42,7 @@ export interface JobDeps
   /** Asked by a job before it takes up more; false where another one shall, as by another config. */
   goesOn?: () => boolean
   /** Puts aside what can't be read of an account. */
-  repair: (hubId: number) => Promise<void>
+  putAside: (hubId: number) => Promise<void>
   endpoint: TokenEndpoint
   announce: RefreshDeps['announce'] & UninstallDeps['announce']
   due: DueSets
@@ -81,7 +81,7 @@ export interface JobDeps
 }
 
 /** Services of a job on accounts. */
-type ChunkWork = 'queues' | 'goesOn' | 'metrics' | 'movement' | 'due' | 'repair' | 'inFlight' | 'callMs'
+type ChunkWork = 'queues' | 'goesOn' | 'metrics' | 'movement' | 'due' | 'putAside' | 'inFlight' | 'callMs'
 
 export type RefreshWork = Pick<
   JobDeps,

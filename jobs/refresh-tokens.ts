@@ -6,7 +6,7 @@ import type { RefreshWork } from './job-deps.ts'
 import { accountFailed, workOff } from './work-off.ts'
 
 /** One account's; also for what needs a token, and starts no uninstall. */
-type RefreshOneWork = Omit<RefreshWork, 'closeAlerts' | 'uninstallAfterRefusedMs' | 'repair'>
+type RefreshOneWork = Omit<RefreshWork, 'closeAlerts' | 'uninstallAfterRefusedMs' | 'putAside'>
 type Refreshed = Extract<RefreshOutcome, { is: 'refreshed' }>
 type Failed = Extract<RefreshOutcome, { is: 'failed' }>
 

@@ -4,7 +4,7 @@ import { thinOut } from '../src/limits/history/resolutions.ts'
 import type { JobDeps } from './job-deps.ts'
 import { workOff } from './work-off.ts'
 
-export type TendWork = Pick<JobDeps, 'due' | 'clock' | 'goesOn' | 'historyKeep' | 'metrics' | 'repair' | 'log'> &
+export type TendWork = Pick<JobDeps, 'due' | 'clock' | 'goesOn' | 'historyKeep' | 'metrics' | 'putAside' | 'log'> &
   Parameters<typeof forecastAccount>[0]
 
 /** There is a day for all of them, and polls and refreshes go first. */
@@ -37,7 +37,7 @@ async function tendAccount(deps: TendWork, hubId: number): Promise<void> {
   const done = (step: string) => (outcome: string) => metrics.tended.inc({ step, outcome })
   const unread = (error: unknown) => {
     failed('read')(error)
-    return deps.repair(hubId)
+    return deps.putAside(hubId)
   }
   const record = await history.changes(hubId).catch(unread).catch(failed('read'))
   if (record === undefined) return

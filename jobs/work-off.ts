@@ -51,15 +51,15 @@ export async function workOff<Account>(
   }
 }
 
-/** Repairs an account after a failure: the cause may be its stored data. */
+/** Puts aside what can't be read of an account that failed: the cause may be its stored data. */
 export async function accountFailed(
-  { repair, log }: Pick<JobDeps, 'repair' | 'log'>,
+  { putAside, log }: Pick<JobDeps, 'putAside' | 'log'>,
   kind: DueKind,
   hubId: number,
   error: unknown,
 ): Promise<void> {
   log.error({ code: `${kind}.error`, hubId, err: error }, 'this account could not be processed')
-  await repair(hubId).catch((failure: unknown) => {
+  await putAside(hubId).catch((failure: unknown) => {
     log.error({ code: `${kind}.error`, hubId, err: failure }, 'the stored data of this account could not be checked')
   })
 }

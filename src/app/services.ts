@@ -68,7 +68,7 @@ export function buildServices(resources: Resources, config: Config) {
     ...stores,
     ...announce,
     config,
-    repair: (hubId: number) => putAside({ ...resources, ...stores, ...announce }, hubId),
+    putAside: (hubId: number) => putAside({ ...resources, ...stores, ...announce }, hubId),
     polls,
     polling,
     pauseCalls: (hubId: number, until: number) => polls.pauseCalls(hubId, clock.now(), until),

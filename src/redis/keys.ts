@@ -46,7 +46,7 @@ function sharedKeys(tag: string) {
     format: `${tag}:format`,
     /** string: a random mark of what is stored as a whole; another one, or none, is not what a daemon began with */
     installation: `${tag}:installation`,
-    /** hash: kind of a sweep -> when one finished last, ms; `set-back` -> until when a daemon brings forward what was planned */
+    /** hash: kind of a sweep -> when one finished last, ms; `claims` -> the latest claim; `set-back` -> until when what was planned is brought forward */
     progress: `${tag}:progress`,
     /** string, expires: a daemon has just swept */
     sweepTurn: (kind: string) => `${tag}:look:${kind}`,

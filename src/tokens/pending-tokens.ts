@@ -59,7 +59,7 @@ export interface PendingFile {
 type PendingDeps = Omit<TokenDeps, 'pending'> & { file: PendingFile }
 
 /** Puts aside the unreadable values of an account. */
-export type RepairAccount = (hubId: number) => Promise<void>
+export type PutAside = (hubId: number) => Promise<void>
 
 type StoredAnswer = 'stored' | 'lost' | 'uninstalled'
 type Outcome = StoredAnswer | 'parked' | 'gone'
@@ -126,8 +126,8 @@ export class PendingTokens {
    * refuses writes (out of memory, read-only, no replicas) is asked again, loudly. `left`: the process ends first, or Redis
    * knows no such account.
    */
-  store(answer: AnswerToStore, repair?: RepairAccount): Promise<StoredAnswer | 'left'> {
-    return this.#untilStored(this.#add(answer), true, repair) as Promise<StoredAnswer | 'left'>
+  store(answer: AnswerToStore, putAside?: PutAside): Promise<StoredAnswer | 'left'> {
+    return this.#untilStored(this.#add(answer), true, putAside) as Promise<StoredAnswer | 'left'>
   }
 
   /**
@@ -226,7 +226,7 @@ export class PendingTokens {
     await Promise.allSettled(idle.map((entry) => this.#untilStored(entry)))
   }
 
-  async #untilStored(entry: Entry, isOwn = false, repair?: RepairAccount): Promise<Outcome | 'left'> {
+  async #untilStored(entry: Entry, isOwn = false, putAside?: PutAside): Promise<Outcome | 'left'> {
     const { clock, log } = this.#deps
     const { tokens, isAgain } = entry
     const facts = { code: 'token.not-stored', ...holderFacts(holderOf(tokens)) } as const
@@ -254,7 +254,7 @@ export class PendingTokens {
         if (typeof is === 'object' && tries % TRIES_PER_LOG === 0) {
           log.error({ ...facts, err: is.err }, 'new tokens could not be stored yet')
           // The step may have failed at the account's stored data: no refresh comes to find that out.
-          if (!isRedisAway(is.err)) await repair?.(tokens.hubId).catch(() => undefined)
+          if (!isRedisAway(is.err)) await putAside?.(tokens.hubId).catch(() => undefined)
         }
         await clock.wait(RETRY_MS, this.#ending.signal)
       }

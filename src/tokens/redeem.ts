@@ -5,7 +5,7 @@ import type { AlertWrites } from '../redis/steps.ts'
 import type { InFlight } from '../runtime/concurrency.ts'
 import type { Secret } from '../runtime/secret.ts'
 import { isElsewhere, type RefreshFailure } from './after-failure.ts'
-import type { RepairAccount, TokenDeps } from './pending-tokens.ts'
+import type { PutAside, TokenDeps } from './pending-tokens.ts'
 import { hasNoTokenYet, planRefresh, type RefreshSettings, type TokenTimes } from './plan-refresh.ts'
 import type { AnswerToStore, RefreshContext } from './token-store.ts'
 import { openToken } from './vault.ts'
@@ -21,7 +21,7 @@ export interface RedeemDeps extends TokenDeps {
   inFlight: InFlight
   /** How long one call to the provider may take. */
   callMs: number
-  repair?: RepairAccount
+  putAside?: PutAside
 }
 
 /** The account's score in its due set: the worker that brought it about has the account to itself. */
@@ -123,7 +123,7 @@ async function redeem(deps: RedeemDeps, job: RedeemJob, tokens: Sent, calls: num
   }
   if (!result.ok) return { is: 'failed', failure: result.failure }
   const answeredAt = clock.now()
-  const is = await pending.store(answerToStore(deps.settings, job, tokens, sentAt, result.value), deps.repair)
+  const is = await pending.store(answerToStore(deps.settings, job, tokens, sentAt, result.value), deps.putAside)
   if (is === 'left') return { is }
   const rotated = !isSame(result.value.refreshToken ?? tokens.sent, tokens.sent)
   return { is, sentAt, unstoredMs: clock.now() - answeredAt, rotated }

@@ -30,7 +30,7 @@ async function liveAccount(hubId: number, clock: HandClock) {
     log: logLines().log,
     due: new DueSets(store, keys),
     history: new History(store, keys),
-    repair: async () => {},
+    putAside: async () => {},
     historyKeep: { rawMs: 7 * DAY, hourlyMs: 90 * DAY, dailyMs: 800 * DAY },
   } satisfies TendWork
   const show = (...args: string[]) =>

@@ -152,7 +152,7 @@ describe('a record that cannot be read', () => {
     // A Redis with a faster clock gave the last ones.
     const last = Math.floor(w.clock.now() / 1_000) + 1_000_000
     await w.store.set(w.keys.grants.intents, last)
-    await w.services.repair(HUB)
+    await w.services.putAside(HUB)
     const record = await w.store.hgetall(w.keys.own(HUB))
     expect(record).toMatchObject({ state: 'active', metadataDue: '1', expiresAt: '0', version: `${(last + 1) * 1e6}` })
     expect(await w.store.takeIntent(w.keys.own(0))).toBe(`${(last + 2) * 1e6}`)
@@ -161,7 +161,7 @@ describe('a record that cannot be read', () => {
   test('of an account that is being uninstalled begins its uninstall anew', async () => {
     const w = await spoiled()
     await beginUninstall(w.services, HUB, { by: 'cli', reason: 'asked' })
-    await w.services.repair(HUB)
+    await w.services.putAside(HUB)
     expect(await w.store.hgetall(w.keys.own(HUB))).toMatchObject({ state: 'uninstalling', uninstallBy: 'evidence' })
     expect(await w.store.zscore(w.keys.due.uninstall, HUB)).not.toBeNull()
   })

@@ -131,7 +131,7 @@ export function startDaemon(
     pending,
     movement: new Movement(clock),
     callMs: 10_000,
-    repair: async () => {},
+    putAside: async () => {},
     inFlight: new InFlight(8),
     settings: { refreshFrom: 0.5, refreshBy: 0.8 },
     announce: tokenAnnouncer(pages),

@@ -7,7 +7,7 @@ import { LIFE, MINUTE, refreshesOfFile } from './a-refresh.ts'
 
 const { due, underWay } = refreshesOfFile()
 const ANSWER = tokens('access-2', 'refresh-2', LIFE)
-const repair = ({ services }: World) => services.repair(HUB)
+const putAside = ({ services }: World) => services.putAside(HUB)
 
 describe('an account whose record was spoiled', () => {
   test.each([
@@ -19,7 +19,7 @@ describe('an account whose record was spoiled', () => {
     await (value === undefined ? w.store.hdel(own, field) : w.store.hset(own, field, value))
     await expect(w.refresh()).rejects.toThrow()
     expect(w.provider.calls).toEqual([])
-    await repair(w)
+    await putAside(w)
     expect(await w.underWay()).toBeUndefined()
     expect(await w.refresh()).toMatchObject({ is: 'refreshed' })
     expect(await w.record()).not.toHaveProperty('interruptedAt')
@@ -31,14 +31,14 @@ describe('an account whose record was spoiled', () => {
   test.each([
     ['at that moment', false, 'refreshed', { access: 'access-2', refresh: 'refresh-2', previous: 'refresh-1' }],
     ['and fixed meanwhile', true, 'lost', { refresh: 'refresh-1', previous: 'refresh-2' }],
-  ])('%s keeps the answer of a refresh that was under way', async (_, isRepaired, is, stored) => {
+  ])('%s keeps the answer of a refresh that was under way', async (_, isPutAside, is, stored) => {
     const { refreshing, answer, ...w } = await underWay()
     await w.store.hset(w.keys.own(HUB), 'version', 'x')
-    if (isRepaired) await repair(w)
+    if (isPutAside) await putAside(w)
     answer(ANSWER)
     expect(await refreshing).toMatchObject({ is })
     expect(await w.tokens()).toMatchObject(stored)
-    if (!isRepaired) await repair(w)
+    if (!isPutAside) await putAside(w)
     w.clock.move(25 * MINUTE)
     expect(await w.refresh()).toMatchObject({ is: 'refreshed' })
   })
