@@ -156,14 +156,15 @@ export function startDaemon(
   const polling = { every: POLL_EVERY_MS, accounts: [] }
   const sweeping = { ...deps, polling, deliveries: new Deliveries(store, keys), sending: { store, keys } }
   const kinds = ['refresh-tokens', 'uninstall', ...(scene.config.polls ? (['poll-limits'] as const) : [])] as const
+  const stopping = new AbortController()
   return {
     ...alerts,
     ...rekeyParts(scene, name, vault, store, clock),
     process,
     work: ({ queue, data }) => {
       if ('deliveryId' in data) return alerts.deliver(data.deliveryId)
-      if (queue === 'refresh') return refreshTokens(deps, never)
-      return queue === 'poll' ? alerts.pollDue() : uninstall(deps, never)
+      if (queue === 'refresh') return refreshTokens(deps, stopping.signal)
+      return queue === 'poll' ? alerts.pollDue() : uninstall(deps, stopping.signal)
     },
     connect: (code, only) => connectWithCode(deps, new Secret(code), { only }),
     import: (hubId, refreshToken) => importRows(deps, rowOf(hubId, refreshToken), importOptions),
@@ -184,6 +185,7 @@ export function startDaemon(
     storeSealed: (from) => storeSealed(deps, join(scene.folder, from)),
     stop: async () => {
       process.isStopping = true
+      stopping.abort()
       deps.endpoint.close()
       await pending.close(2_000)
       process.endedWell = true
