@@ -31,7 +31,8 @@ export function refreshTokens(deps: RefreshWork, signal: AbortSignal): Promise<v
     work: async (claimed) => {
       const { hubId } = claimed
       const outcome = await refreshed(deps, hubId, { batch, claimed })
-      if (outcome.is === 'waiting') await due.move('refresh', claimed, outcome.until)
+      // Not at once: a job would claim one after the other, and find for each that the endpoint is closed.
+      if (outcome.is === 'waiting') await due.move('refresh', claimed, Math.max(outcome.until, clock.now() + AHEAD_MS))
       else if (outcome.is === 'failed') await uninstallIfRefusedLong(deps, hubId, outcome)
     },
     failed: ({ hubId }, error) => accountFailed(deps, 'refresh', hubId, error),
