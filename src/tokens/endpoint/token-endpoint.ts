@@ -49,8 +49,6 @@ const STALE_MS = 1_000
 const LONGEST_WAIT_MS = 5_000
 /** Codes at a time, and in a second, for each daemon: forged ones come in floods, and where the provider hangs, refreshes need the connections. */
 const MOST_CODES = 8
-/** The same from one address: what floods from there leaves places for the customers of others. */
-const MOST_OF_ADDRESS = 4
 const CODE_MS = 1_000
 
 /**
@@ -126,16 +124,16 @@ export class TokenEndpoint {
 
   /**
    * Sends a code of an install. Any caller can send a worthless one, so the provider's answers count for no other call, a 429
-   * excepted. `from`: the address that sent it.
+   * excepted. `from`: the address that sent it; one of an address that floods goes after those of all others.
    */
   async sendCode<S extends { answer: ProviderResult<unknown> }>(
     send: () => Promise<S>,
     from: string,
   ): Promise<SentCode<S>> {
-    if (!(await this.#hasPlace(from))) return { is: 'closed', until: this.#now() + LONGEST_WAIT_MS }
+    const before = this.#codes.filter((other) => other === from).length
     const leave = () => this.#codes.splice(this.#codes.indexOf(from), 1)
     this.#codes.push(from)
-    const admission = await this.#wait('codes')
+    const admission = await this.#wait('codes', before)
     if (admission.is === 'closed') leave()
     if (admission.is === 'closed') return admission
     const spaced = this.#deps.clock.wait(CODE_MS, this.#closing.signal)
@@ -145,16 +143,6 @@ export class TokenEndpoint {
     this.#seen.push({ refusedCode: answer.failure })
     await this.#exchange.fromNow()
     return { is: 'closed', until: endpoint.nextAt(this.#state, 'codes', this.#now()) }
-  }
-
-  /** Waits until fewer codes of the address wait or are under way; false: that takes too long. */
-  async #hasPlace(from: string): Promise<boolean> {
-    const age = this.#deps.clock.stopwatch()
-    while (this.#codes.filter((other) => other === from).length >= MOST_OF_ADDRESS) {
-      if (age() >= LONGEST_WAIT_MS || this.#closing.signal.aborted) return false
-      await this.#deps.clock.wait(CODE_MS / MOST_OF_ADDRESS, this.#closing.signal)
-    }
-    return true
   }
 
   /** Calls worth starting in the next `ms`. */

@@ -439,6 +439,24 @@ describe('codes of installs', () => {
     expect((await dead.sendCode(send, anywhere())).is).toBe('sent')
   })
 
+  test('of an address that floods wait for those of others', async () => {
+    const { one, clock } = installation()
+    const sent: string[] = []
+    const from = (address: string) =>
+      one.sendCode(async () => {
+        sent.push(address)
+        return { answer: worked }
+      }, address)
+    const all = [...Array.from({ length: 30 }, () => from('a flood')), from('a customer')]
+    let isOver = false
+    void Promise.all(all).finally(() => (isOver = true))
+    await eventually('all', async () => {
+      clock.move(100)
+      return isOver
+    })
+    expect(sent.indexOf('a customer')).toBeLessThan(8)
+  })
+
   test('are eight at a time, so that a provider that hangs leaves connections for refreshes; the others wait a while', async () => {
     const { one, clock } = installation()
     const answers: (() => void)[] = []
