@@ -427,7 +427,7 @@ describe('an account that was uninstalled', () => {
   /** Everything that is left of the account, in any key, but for the numbers of accounts that came and went. */
   async function leftOf({ store, keys }: World): Promise<string[]> {
     const names = Object.keys(await dump(store, keys))
-    return names.filter((name) => !/:(account-log|account-events|intents|left:123)$/.test(name))
+    return names.filter((name) => !/:(account-log|account-events|intents|progress|left:123)$/.test(name))
   }
 
   test('is kept until its time is over, then everything of it is forgotten', async () => {

@@ -139,7 +139,7 @@ describe('tending histories', () => {
     onTestFinished(() => workers.stop(1_000))
     workers.wake('tend-history', systemClock.now())
     await eventually('all', async () => (await Promise.all([5, 69, 6].map(one.changes))).join() === '1,1,1')
-    expect(Object.keys(await one.store.hgetall(keys.progress))).toEqual(['tend-history'])
+    expect(Object.keys(await one.store.hgetall(keys.progress))).toContain('tend-history')
   })
 
   test('is handed on one chunk at a time, also by daemons that look at once', async () => {
