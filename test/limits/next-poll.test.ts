@@ -287,8 +287,8 @@ test('a poll is as the model says, and one that rests leaves what one that judge
     { numRuns: runs(1_000, 10_000) },
   )
   // It proves nothing if none rested, or nobody acknowledged anything.
-  expect(rested).toBeGreaterThan(100)
-  expect(acknowledged).toBeGreaterThan(100)
+  expect(rested).toBeGreaterThan(20)
+  expect(acknowledged).toBeGreaterThan(20)
 })
 
 /** The rules of a poll in the plainest words. */
