@@ -185,11 +185,11 @@ function argumentsOf({ claim, nextAt, state, freshAt, more }: PollToCommit): Arg
     ...plain,
     table({ ...others, samplesMs }),
     change === undefined ? NOTHING : encodeChange(change),
-    packedSamples(samples),
+    samplesText(samples),
   ]
 }
 
-function packedSamples(samples: Samples | undefined): Argument {
+function samplesText(samples: Samples | undefined): Argument {
   if (samples === undefined) return NOTHING
   return Object.keys(samples).length === 0 ? 'none' : encodeSamples(samples)
 }

@@ -246,7 +246,7 @@ describe('an uninstall', () => {
     const one = await installed()
     const { refreshing, answer } = await refreshUnderWay(one)
     await one.begin()
-    // The worker's lease runs out while it waits, so that the uninstall gets its turn.
+    // The worker's claim runs out while it waits, so that the uninstall gets its turn.
     one.clock.move(REFRESH_CLAIM_MS + 1)
     expect(await one.run()).toEqual({ is: 'finished' })
     answer(tokens('access-2', 'refresh-2'))
@@ -504,7 +504,7 @@ describe('an account that was uninstalled', () => {
 })
 
 describe('a refresh that comes back after the account was forgotten', () => {
-  /** A refresh whose worker stalls for longer than its lease, while the account is uninstalled and forgotten. */
+  /** A refresh whose worker stalls for longer than its claim, while the account is uninstalled and forgotten. */
   async function stalled(before?: Awaited<ReturnType<typeof installed>>) {
     const one = before ?? (await installed())
     const { refreshing, answer } = await refreshUnderWay(one)

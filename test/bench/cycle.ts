@@ -53,7 +53,7 @@ export function cycleAtLatency(accounts: number): Figure {
   return againstBare(row, { ...CYCLE, accounts, inFlight: 800, answers })
 }
 
-/** P5: claim, lease, POST, parse, encrypt, awaited store, next due. */
+/** P5: claim, POST, parse, encrypt, awaited store, next due. */
 export function refreshOnly(accounts: number): Figure {
   const what = 'refresh only: one daemon against a bare loop of the same POSTs'
   return againstBare({ id: 'P5', what, ...CPU }, { ...CYCLE, accounts, refreshShare: 1, polls: false })

@@ -5,7 +5,7 @@ import { startPreloaded } from '../../support/preloaded-daemon.ts'
 import { openEmbedded, startWithEmbedded } from './embedded-redis.ts'
 import { EARLY, fleetAtWork, isReady, readiness } from './fleet-at-work.ts'
 
-/** Longer than a lease, which is three seconds. */
+/** Shorter than a claim (25 s): what a stopped machine has claimed waits for it. */
 const STOPPED_MS = 6_000
 
 test.concurrent('one of two machines is frozen amid refreshes (SIGSTOP): the other takes over, and nothing late does harm', async (context) => {
