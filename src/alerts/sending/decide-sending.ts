@@ -95,14 +95,12 @@ function judge(item: Item, look: SendingInput): SendVerdict | undefined {
   const { lastSent, waits } = item.sendState
   const { place, entry } = item.news
   const { alert } = entry
-  const number = numberOf(alert)
-  // A lower number comes from a late run, or writes were lost that the receiver's state has.
-  if (lastSent !== undefined && (lastSent.place === place || number < lastSent.number)) return { is: 'knows' }
+  if (lastSent?.place === place) return { is: 'knows' }
   const wasSent = lastSent !== undefined && lastSent.isOver !== true
   const over = (why: string): SendVerdict => ({
     is: 'skips',
     why,
-    lastSent: { place, number, at: look.now, isOver: true, why },
+    lastSent: { place, number: numberOf(alert), at: look.now, isOver: true, why },
   })
   if (alert.status === 'resolved') {
     // To a customer it would say that the trouble is over.

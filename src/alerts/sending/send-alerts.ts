@@ -99,7 +99,7 @@ async function sendToReceiver(deps: AlertsDeps, run: ReceiverRun): Promise<strin
   const undecided: string[] = []
   const failures = new Failures()
   const record = async (some: readonly Change[], step: () => Promise<'recorded' | 'lost'>) => {
-    if ((await failures.of(step)) !== 'recorded') undecided.push(...some.map(({ alert }) => alert))
+    if ((await failures.of(step)) !== 'recorded') undecided.push(...some.map(({ news }) => news.alert))
   }
   for (const some of chunksOf(changes, CHUNK)) await record(some, () => recordSends(deps, run, some))
   for (const [group, some] of Map.groupBy(sent, ({ group }) => group)) {
@@ -108,7 +108,7 @@ async function sendToReceiver(deps: AlertsDeps, run: ReceiverRun): Promise<strin
     await record(made.changes, () => recordSends(deps, run, made.changes, recentOf(group, members), made.deliveries))
     changes.push(...made.changes)
   }
-  const changed = new Map(changes.map(({ alert, sendState }) => [alert, encodeSendState(sendState)]))
+  const changed = new Map(changes.map(({ news, sendState }) => [news.alert, encodeSendState(sendState)]))
   for (const { item, verdict } of judged) {
     const { alert } = item.news
     const isNew = verdict.is !== 'knows' && verdict.is !== 'skips'
@@ -131,7 +131,8 @@ async function readItems(deps: AlertsDeps, { receiver, scene, due }: ReceiverRun
     const plannedAt = checks.get(alert)
     const sendState = decodeSendState(stored)
     const isFor = scene.routed.get(alert)?.get(receiver) ?? false
-    if (news === undefined) gone.push({ alert, stored, sendState: { ...defined({ lastSent: sendState.lastSent }) } })
+    const { lastSent } = sendState
+    if (news === undefined) gone.push({ news: { alert, place: '' }, stored, sendState: defined({ lastSent }) })
     else if (isFor !== false || stored !== '' || plannedAt !== undefined)
       items.push({ news, isFor, stored, sendState, plannedAt })
   }
@@ -145,7 +146,7 @@ function changeOf(item: ReceiverItem, verdict: SendVerdict, { scene, now }: Rece
   const { news, stored, plannedAt } = item
   const check = checkAfter(verdict, scene, now)
   if (sendState === item.sendState && check?.at === plannedAt) return []
-  return [{ alert: news.alert, stored, sendState, ...(check && { check: { ...check, happenedAt: happenedAt(news) } }) }]
+  return [{ news, stored, sendState, ...(check && { check: { ...check, happenedAt: happenedAt(news) } }) }]
 }
 
 function checkAfter(verdict: SendVerdict, { hasOthers }: Scene, now: number): Omit<Check, 'happenedAt'> | undefined {
@@ -199,7 +200,8 @@ interface Check {
 
 /** New state of an alert for a receiver. */
 interface Change {
-  alert: string
+  /** The verdict was made from this. */
+  news: Pick<AlertNews, 'alert' | 'place'>
   stored: string
   sendState: SendState
   check?: Check
@@ -221,10 +223,10 @@ function makeDeliveries(
   const ids = composed.map(() => `msg_${randomBytes(12).toString('hex')}`).sort()
   const deliveries = composed.map((one, n): Delivery => ({ ...one, id: ids[n] ?? '' }))
   const changes = members.map((item): Change => {
-    const { alert, place, entry } = item.news
+    const { place, entry } = item.news
     const sent = { place, number: numberOf(entry.alert), at: now, group }
     const lastSent = isOver(entry.alert) ? { ...sent, isOver: true as const } : sent
-    return { alert, stored: item.stored, sendState: { lastSent } }
+    return { news: item.news, stored: item.stored, sendState: { lastSent } }
   })
   return { changes, deliveries }
 }
@@ -247,10 +249,10 @@ function recordSends(
     ...recent,
     // In one: a call with as many arguments as a large group has members times five can't be made.
     table(
-      changes.map(({ alert, stored, sendState, check }) => {
+      changes.map(({ news: { alert, place }, stored, sendState, check }) => {
         const { lastSent } = sendState
         const is = check?.is ?? (lastSent?.isOver === true ? 'over' : lastSent && 'sent') ?? ''
-        return [alert, stored, encodeSendState(sendState), is, check?.at ?? '', check?.happenedAt ?? '']
+        return [alert, stored, encodeSendState(sendState), place, is, check?.at ?? '', check?.happenedAt ?? '']
       }),
     ),
     ...deliveries.flatMap(({ id, message, carried, items }) => {

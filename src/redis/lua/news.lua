@@ -73,11 +73,11 @@ return 0
 --!include delivery-step
 --!include is-as-read
 -- Writes the states of a receiver's alerts, the moments of their next checks, and the deliveries that bring them: all or nothing. Of
--- two runs at once the second reads again, and so does one that read what holds alerts back before that changed. Ends are kept
--- for a while, for late runs.
+-- two runs at once the second reads again, and so does one that read what holds alerts back, or news, before that changed. Ends are
+-- kept for a while, for late runs.
 -- KEYS: deliveries due. ARGV: receiver, now, interval (ms), how long the ends are known (ms), how often what holds alerts back had
 --   changed as read, how many things it was sent lately and these, a list, packed, of each alert: its id, what is known of it as read
---   ('' = nothing), and from now on, 'held' | 'grouped' | 'sent' | 'over' | '' (it does not wait), its next check and when it happened
+--   ('' = nothing), and from now on, place of its news as read ('' = none), 'held' | 'grouped' | 'sent' | 'over' | '' (it does not wait), its next check and when it happened
 --   if it waits; then of each delivery: id, type, message (JSON), transitions with their ids, when the oldest of them
 --   happened.
 -- Returns 'recorded' | 'lost'.
@@ -90,9 +90,11 @@ local changes, firstDelivery = cmsgpack.unpack(ARGV[lastRecent + 1]), lastRecent
 if (redis.call('GET', HOLD_CHANGES) or '') ~= holdChanges then return 'lost' end
 for _, change in ipairs(changes) do
   if not isAsRead(redis.call('HGET', KNOWN, change[1]) or '', change[2]) then return 'lost' end
+  -- By older news an alert would not wait any more whose newest transition is settled, because it waits.
+  if change[4] ~= '' and string.match(redis.call('HGET', NEWS, change[1]) or '', '^%S+') ~= change[4] then return 'lost' end
 end
 for _, change in ipairs(changes) do
-  local alert, _, after, is, checkAt, happenedAt = unpack(change)
+  local alert, _, after, _, is, checkAt, happenedAt = unpack(change)
   if after == '' then redis.call('HDEL', KNOWN, alert) else redis.call('HSET', KNOWN, alert, after) end
   for kind, checks in pairs(CHECKS) do
     if is == kind then redis.call('ZADD', checks, checkAt, alert) else redis.call('ZREM', checks, alert) end

@@ -66,9 +66,7 @@ const groupsOf = (verdicts: readonly SendVerdict[]) => verdicts.map((one) => ('g
 describe('what a receiver knows', () => {
   test.each<[string, Item]>([
     ['this very transition', item({}, told(1))],
-    ['a newer one: the look comes late', item({ id: 'a-2' }, told(3))],
     ['its end, and that is what is new', item({ id: 'a-3', ...OVER }, told(2, { isOver: true }))],
-    ['its end, and the look comes late', item({ id: 'a-1' }, told(2, { isOver: true }))],
     ['nothing, and it is none of its business', { ...item({}), isFor: false }],
     ['nothing of an end that is none of its business', { ...item({ id: 'a-2', ...OVER }), isFor: false }],
     [

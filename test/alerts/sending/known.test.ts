@@ -231,6 +231,23 @@ test('four at once tell everything once', async () => {
   await one.expectBalance({ open: 1_200, waiting: 0, deliveries: 2 })
 })
 
+test('a look that read what is no longer the news of an alert changes nothing: its end is sent', async () => {
+  const one = relay()
+  const fired = anAlert({ id: 'aaaa-1' })
+  await one.commit({ alert: fired })
+  await one.look(NOW)
+  const others = async () => {
+    await one.look(NOW + WAIT)
+    await one.commit({ alert: { ...fired, id: 'aaaa-2', status: 'resolved', reason: 'recovered' } })
+    await one.look(NOW + WAIT)
+  }
+  const store = overtakenAt(redis.store, 'hmget', others, one.keys.delivery.known('mail'))
+  await sendAlerts({ ...one.deps, store }, NOW + WAIT)
+  await one.look(NOW + WAIT + INTERVAL)
+  const sent = (await one.pending()).flatMap(({ message }) => message.data.alerts.map(({ id }) => id))
+  expect(sent.sort()).toEqual(['aaaa-1', 'aaaa-2'])
+})
+
 test('a look at the outbox while it is at work finds it balanced', async () => {
   const one = relay({ ...BOTH, group: { waitMs: 0, intervalMs: 0 } })
   let working = true
