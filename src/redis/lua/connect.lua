@@ -43,7 +43,7 @@ if version <= stored then
 end
 if not alertsAreAsRead(writes.changes) then return 'stale' end
 redis.call('HSETNX', ACCOUNT, 'firstConnectedAt', now)
-beginGrant(hubId, version, refresh, fields, refreshAt)
+beginGrant(hubId, version, refresh, fields, refreshAt, obtainedAt)
 if previous ~= '' then keepPrevious(previous) end
 redis.call('HSET', tokensKey(), 'scopes', scopes)
 redis.call('HSET', ACCOUNT, 'connectedAt', now, 'obtainedAt', obtainedAt, 'expiresAt', expiresAt, 'refreshedAt', obtainedAt)
@@ -76,7 +76,7 @@ redis.call('HDEL', ACCOUNT, 'refreshedAt')
 redis.call('HSETNX', ACCOUNT, 'firstConnectedAt', fields.connectedAt or now)
 redis.call('HSET', ACCOUNT, 'obtainedAt', 0, 'expiresAt', 0)
 redis.call('ZREM', expiryKey(), hubId)
-beginGrant(hubId, version, refresh, fields, now)
+beginGrant(hubId, version, refresh, fields, now, 0)
 stopPolling(hubId)
 redis.call('ZADD', firstReadingsKey(), 1, hubId)
 logAccount(hubId, state and 'reconnected' or 'connected', now)
@@ -118,7 +118,7 @@ return 'parked'
 local hubId, now, version, scopes, fields = ARGV[1], ARGV[2], ARGV[3], ARGV[4], cjson.decode(ARGV[5])
 local expiresAt, refreshAt, writes = ARGV[6], ARGV[7], cjson.decode(ARGV[8])
 
-local a = redis.call('HMGET', ACCOUNT, 'state', 'version', 'metadataDue', 'hubDomain')
+local a = redis.call('HMGET', ACCOUNT, 'state', 'version', 'metadataDue', 'hubDomain', 'obtainedAt')
 if not isLive(a[1]) or a[2] ~= version then return 'lost' end
 if a[3] ~= '1' and string.find(a[4] or '', '%S') then return 'known' end
 if not alertsAreAsRead(writes.changes) then return 'lost' end
@@ -128,7 +128,7 @@ setFields(fields)
 redis.call('HSET', ACCOUNT, 'expiresAt', expiresAt)
 if a[1] == 'active' then redis.call('ZADD', expiryKey(), expiresAt, hubId) end
 renewAccess('')
-redis.call('ZADD', dueKey('refresh'), 'XX', refreshAt, hubId)
+planTokens(hubId, refreshAt, a[5])
 -- One that waits for other tokens is polled when it has them.
 if a[3] == '1' and (a[1] == 'active' or a[1] == 'failing') then startPolling(hubId, now, now) end
 writeAlerts(hubId, writes)

@@ -109,10 +109,10 @@ redis.call('HDEL', ACCOUNT, 'failures', 'failureClass', 'failureReason', 'failur
 if a[1] ~= 'active' then setState(hubId, 'active') end
 if a[3] == '1' then
   -- Numbers may be another account's: it is polled once it is known whose they are.
-  redis.call('ZADD', dueKey('refresh'), math.min(refreshAt, obtainedAt + ASKED_AGAIN_MS), hubId)
+  planTokens(hubId, math.min(refreshAt, obtainedAt + ASKED_AGAIN_MS), obtainedAt)
   redis.call('ZADD', freshKey(), 'NX', obtainedAt, hubId)
 else
-  redis.call('ZADD', dueKey('refresh'), refreshAt, hubId)
+  planTokens(hubId, refreshAt, obtainedAt)
   -- The caller may not know that the account was given up, or parked, since: it is not polled then.
   if pollAt == '-' and (a[1] == 'reauthorize' or a[1] == 'parked') then pollAt = obtainedAt end
   if pollAt ~= '-' then startPolling(hubId, pollAt, obtainedAt) end

@@ -127,8 +127,6 @@ redis.call('ZREM', domainsKey(), nameOf(hubId, redis.call('HGET', ACCOUNT, 'hubD
 for n = 3, #ARGV do redis.call('DEL', ARGV[n]) end
 redis.call('SET', leftKey(), a[3] or '', 'PX', LEFT_MS)
 redis.call('ZREM', inState('uninstalled'), hubId)
-redis.call('ZREM', dueKey('refresh'), hubId)
-stopPolling(hubId)
 redis.call('ZREM', dueKey('uninstall'), hubId)
 redis.call('ZREM', dueKey('history'), hubId)
 redis.call('SREM', alertingKey(), hubId)

@@ -190,6 +190,12 @@ local function endNote(claim)
   return by == claim and redis.call('HDEL', ACCOUNT, 'refreshing') == 1
 end
 
+-- Plans the next refresh. How old tokens are that were got later than now is not known, by a clock that was set back since: they are
+-- refreshed now. See `APART_MS`.
+local function planTokens(hubId, refreshAt, obtainedAt)
+  redis.call('ZADD', dueKey('refresh'), tonumber(obtainedAt or 0) > redisNow() + 5000 and redisNow() or refreshAt, hubId)
+end
+
 -- The version of an account is an intent, and how many times its tokens were stored since: intent x 1e6 + n. An intent is
 -- what somebody wanted of it: an install, an import or an uninstall, in the order of `takeIntent`. Whatever was begun with a lower
 -- version came too late. It fits into a double, and an intent in ms would not.
@@ -270,8 +276,6 @@ local function writeAlerts(hubId, writes)
   appendTransitions(AT, AT .. ':transitions:' .. OF, writes.entries)
   -- Alerts about all accounts hold others back.
   if OF == '0' and #writes.changes > 0 then recheckWaiting(AT) end
-  if #writes.changes > 0 then
-    if redis.call('EXISTS', alertsKey()) == 1 then redis.call('SADD', alertingKey(), hubId)
-    else redis.call('SREM', alertingKey(), hubId) end
-  end
+  if #writes.changes == 0 then return end
+  redis.call(redis.call('EXISTS', alertsKey()) == 1 and 'SADD' or 'SREM', alertingKey(), hubId)
 end

@@ -3,7 +3,7 @@
 
 -- The refresh token there before is kept: of two installs that crossed, the provider may hold the other one to be the last. Unless it
 -- may be of another account, which has no scopes here: to redeem it could end that one.
-local function beginGrant(hubId, version, refresh, fields, refreshAt)
+local function beginGrant(hubId, version, refresh, fields, refreshAt, obtainedAt)
   local before = redis.call('HMGET', tokensKey(), 'refresh', 'scopes')
   if not before[2] or redis.call('HEXISTS', ACCOUNT, 'tokenOf') == 1 then redis.call('DEL', tokensKey())
   elseif before[1] then keepPrevious(before[1]) end
@@ -20,6 +20,6 @@ local function beginGrant(hubId, version, refresh, fields, refreshAt)
   setVersion(version)
   setFields(fields)
   setState(hubId, 'active')
-  redis.call('ZADD', dueKey('refresh'), refreshAt, hubId)
+  planTokens(hubId, refreshAt, obtainedAt)
   redis.call('ZREM', dueKey('uninstall'), hubId)
 end
