@@ -151,7 +151,7 @@ export class TokenEndpoint {
     await this.#exchange.fromNow()
     const { breaker, pace } = this.#state
     const [now, until] = [this.#now(), this.#opensAt()]
-    if (breaker.is === 'open') return { calls: now >= breaker.probeAt ? 1 : 0, until, isProbe: true }
+    if (breaker.is === 'open') return { calls: until <= now ? 1 : 0, until, isProbe: true }
     // Less those that wait here: taken up on top of these, the next would push in between them, later as they expire.
     const calls = Math.max(0, callsWithin(pace, ms, now) - this.#queue.length.refreshes)
     return { calls, until, isProbe: false }
@@ -268,7 +268,7 @@ export class TokenEndpoint {
     const now = this.#now()
     this.#queue.turnAway((kind, since) => {
       const at = Math.max(now, endpoint.nextAt(this.#state, kind, now))
-      const isLate = at > since + LONGEST_WAIT_MS || (kind === 'refreshes' && this.#isOpen)
+      const isLate = at > since + LONGEST_WAIT_MS || (kind === 'refreshes' && this.#isOpen && at > now)
       return isLate ? at : undefined
     })
   }

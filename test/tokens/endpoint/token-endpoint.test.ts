@@ -213,6 +213,26 @@ describe('a failure', () => {
     expect(probes.filter(({ is }) => is === 'admitted')).toHaveLength(1)
   })
 
+  test('lets through as a probe what comes while a report is under way that counted none', async () => {
+    const { daemon, clock, keys } = installation()
+    const text = new EndpointText(redis.store, keys)
+    const change = text.change.bind(text)
+    let admission: Promise<{ is: string }> | undefined
+    const probeAt = clock.now() + 5 * SECOND
+    const reporting: typeof text.change = (decide) =>
+      change(async (stored) => {
+        const decided = await decide(stored)
+        if (clock.now() === probeAt) admission ??= one.enter()
+        return decided
+      })
+    const one = daemon({ text: Object.assign(text, { change: reporting }) })
+    await breakDown(one)
+    clock.move(5 * SECOND)
+    await one.room(0, undefined)
+    clock.move(100)
+    expect(await admission).toEqual({ is: 'admitted' })
+  })
+
   test('with 429 and a long Retry-After turns away those who wait; with a short one they wait', async () => {
     const { one, clock } = installation()
     await admitted(one, 8)
