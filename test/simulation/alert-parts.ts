@@ -23,6 +23,9 @@ export interface AlertConfig {
   warning: number
   critical: number
   by: readonly GroupBy[]
+  /** How long a message waits for more, and after the one before, ms. */
+  waitMs: number
+  intervalMs: number
   /** No message is sent in these hours. */
   quiet?: { from: string; to: string }
 }
@@ -80,7 +83,7 @@ export function alertParts(
   }
   /** As the config says now. */
   const services = () => {
-    const { warning, critical, by, quiet } = config.alerts
+    const { warning, critical, by, waitMs, intervalMs, quiet } = config.alerts
     const rule = {
       name: 'properties',
       on: 'customProperties.overall',
@@ -120,7 +123,7 @@ export function alertParts(
           silences,
           routes: [{ to: names, ...hours }],
           receivers: names,
-          group: { by, waitMs: 30_000, intervalMs: 300_000, max: 200 },
+          group: { by, waitMs, intervalMs, max: 200 },
         },
       },
     }

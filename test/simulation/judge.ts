@@ -42,6 +42,7 @@ export async function judge({ scene, hubs, intents, storeAnswers }: Known, mix: 
   const isLeased = !mix.faults.some((fault) => ENDS_LEASES.has(fault))
   if (isLeased)
     violations.push(...[...scene.provider.redeemedTwice].map((hubId) => ({ what: 'two refresh one account', hubId })))
+  if (scene.world.grantsGivenUpEarly > 0) violations.push({ what: 'an install is given up early', hubId: 0 })
   for (const hubId of hubs) {
     const alive = scene.provider.of(hubId).filter(({ is }) => is === 'alive')
     // An import that Redis refused may be all that there is: the token of its file took the place of those before.

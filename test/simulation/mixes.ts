@@ -44,6 +44,8 @@ export interface Mix {
   single?: boolean
   /** As many accounts as make a mass, each with messages of its own. */
   many?: boolean
+  /** A message waits for no others: most are sent while things go wrong. */
+  hurried?: boolean
   /** No message is sent in the first minutes. */
   quiet?: boolean
   /** What was told may be told again. */
@@ -77,6 +79,8 @@ const installing = [
   'connect',
   'connect',
   'connect',
+  'sweep grants',
+  'sweep grants',
   'sweep grants',
   'sweep grants',
   'uninstall',
@@ -130,10 +134,16 @@ export const MIXES = {
     parks: true,
     mostFaults: 6,
   }),
+  // An answer may come when its account is uninstalled, or forgotten.
+  'refreshes beside uninstalls': accounts(
+    ['refresh now', 'refresh now', 'uninstall', 'run uninstall', 'run uninstall', 'connect'],
+    ['late', 'late', 'late', 'time jump', 'step again'],
+    { ...rotate, single: true, mostFaults: 16, mostActors: 24 },
+  ),
   'parked grants': accounts(
     installing,
-    ['provider away', 'provider answer lost', 'death', 'late', 'step again', 'provider mood'],
-    { parks: true, mostFaults: 8 },
+    ['provider away', 'provider answer lost', 'death', 'late', 'step again', 'provider mood', 'provider mood'],
+    { parks: true, mostFaults: 12, mostActors: 16 },
   ),
   'links for another account': accounts(
     ['connect by the other link', 'uninstall', 'run uninstall', 'refresh now', 'sweep', 'sweep grants'],
@@ -171,7 +181,7 @@ export const MIXES = {
   receivers: alerts(
     [...alerting, 'move a receiver'],
     ['receiver mood', 'receiver mood', 'receiver mood', 'provider answer lost', 'late', 'death'],
-    { mostFaults: 12 },
+    { mostFaults: 16, mostActors: 48, hurried: true },
   ),
   masses: alerts(inMasses, ['answer lost', 'late', 'death', 'provider away', 'time jump'], { many: true }),
   'held back': alerts(holding, ['answer lost', 'late', 'death', 'time jump', 'provider away'], { quiet: true }),

@@ -29,6 +29,8 @@ interface Redeeming {
 export type Mood = 'well' | 'throttles' | 'refuses the app' | 'refuses tokens' | 'deletes nothing'
 
 const LIFETIME_MS = 1_800_000
+/** A client gives a call up after so long. */
+const LONGEST_CALL_MS = 10_000
 const THROTTLED = {
   class: 'transient',
   code: '429',
@@ -54,6 +56,8 @@ export class StandInProvider {
   /** Accounts whose refresh token was sent by two at once. */
   readonly redeemedTwice = new Set<number>()
   readonly #redeeming = new Set<Redeeming>()
+  /** Hears of each refresh token that is sent. */
+  onRedeem = (_process: Process, _hubId: number) => {}
   /** Whether the answer to a code names the account: else it is asked for. */
   readonly #namesOwner: boolean
   readonly #codes = new Map<string, number>()
@@ -118,7 +122,7 @@ export class StandInProvider {
         return answer
       },
       refresh: async (refreshToken) => {
-        const end = this.#beginToRedeem(refreshToken.reveal(), world, process)
+        const end = this.#beginToRedeem(refreshToken.reveal(), process)
         const answer = await ask(`redeem ${refreshToken.reveal()}`, () => {
           const failure = this.#refusal()
           if (failure !== undefined) return { ok: false as const, failure }
@@ -169,10 +173,13 @@ export class StandInProvider {
   }
 
   /** No two processes redeem one token; whoever took it a while ago may have it no more. */
-  #beginToRedeem(name: string, world: World, process: Process): () => void {
-    const isNow = (other: Redeeming) => other.name === name && other.process.isAlive && world.now - other.at < 1_000
-    if ([...this.#redeeming].some(isNow)) this.redeemedTwice.add(this.issued.get(name)?.hubId ?? 0)
-    const one = { name, process, at: world.now }
+  #beginToRedeem(name: string, process: Process): () => void {
+    const at = process.clock.steady()
+    const hubId = this.issued.get(name)?.hubId ?? 0
+    this.onRedeem(process, hubId)
+    const isNow = (other: Redeeming) => other.name === name && other.process.isAlive && at - other.at < LONGEST_CALL_MS
+    if ([...this.#redeeming].some(isNow)) this.redeemedTwice.add(hubId)
+    const one = { name, process, at }
     this.#redeeming.add(one)
     return () => this.#redeeming.delete(one)
   }

@@ -22,8 +22,8 @@ const ACTORS = 12
 /** The way of an alert is long. */
 const ACTORS_OF_ALERTS = 16
 const MOST_FAULTS = 4
-/** None is shorter. */
-const SHORTEST_CLAIM_MS = 1_000
+/** How long a worker has an account, or a grant, and the time that must be left of it for a call. */
+const CLAIMS_MS = { account: 25_000 - 10_000, grant: 60_000 - 15_000 }
 /** So many accounts that are refused are a trouble of all. */
 const LEAST_ALIKE = 3
 /** By then all daemons know it. */
@@ -88,7 +88,8 @@ class Simulation {
   /** The grant that each account's refresh token comes of, and those whose token was written since, by which step. */
   readonly #grants = new Map<number, number>()
   readonly #written = new Map<number, string>()
-  readonly #claimedAt = new Map<number, number>()
+  /** When each process claimed an account last, or a grant, by the steady clock. */
+  readonly #claimedAt = new Map<string, number>()
   readonly #givenUp = new Set<number>()
   /** Receivers whose states were written since. */
   readonly #sentTo = new Set<string>()
@@ -119,6 +120,7 @@ class Simulation {
     const rotation = dice.pick(mix.rotations)
     const namesOwner = mix.parks !== true || dice.chance(0.3)
     const quiet = mix.quiet === true && dice.chance(0.5) ? { quiet: { from: '10:02', to: '10:20' } } : {}
+    const waits = mix.hurried === true ? { waitMs: 0, intervalMs: 0 } : { waitMs: 30_000, intervalMs: 300_000 }
     this.scene = {
       world,
       real,
@@ -128,7 +130,7 @@ class Simulation {
         keys: [OLD_KEY, NEW_KEY],
         rekeys: mix.rekeys === true,
         polls: mix.alerts === true,
-        alerts: { warning: 80, critical: 95, by: [mix.many === true ? 'account' : 'rule'], ...quiet },
+        alerts: { warning: 80, critical: 95, by: [mix.many === true ? 'account' : 'rule'], ...waits, ...quiet },
       },
       provider: new StandInProvider(rotation, namesOwner),
       receivers: new Map(['hook', 'pager'].map((name) => [name, new StandInReceiver(name)])),
@@ -137,6 +139,7 @@ class Simulation {
       watch: (done) => this.#watch(done),
     }
     const { provider, receivers } = this.scene
+    provider.onRedeem = (process, hubId) => this.#judgeRedeem(process, hubId)
     this.#outside = {
       move: (ms) => this.#move(ms),
       loseWrites: (calls) => this.#loseWrites(calls),
@@ -522,7 +525,7 @@ class Simulation {
     await this.endRefusal()
     await restore(real, snapshot)
     this.#grants.clear()
-    this.#claimedAt.clear()
+    this.#polledAt.clear()
     world.noteFault('failover', 'the writes since are lost')
     for (const process of world.living) process.isCut = true
   }
@@ -556,19 +559,18 @@ class Simulation {
     await world.move(ms)
   }
 
-  /** What was claimed nobody else claims, until it is planned again; a claim that came late may be over by then. */
-  #noteClaims({ step, hubId, args, answer }: DoneStep): void {
-    const { now, redisAheadMs } = this.scene.world
-    if (step === 'zadd' || step === 'moveClaims') this.#claimedAt.clear()
-    if (step !== 'claimTokens') this.#claimedAt.delete(hubId)
-    else if (Math.abs(now + redisAheadMs - Number(args[1])) < SHORTEST_CLAIM_MS)
-      for (const claimed of (answer as unknown[]).map(Number)) {
-        const since = now - (this.#claimedAt.get(claimed) ?? 0)
-        // Time that was set back says nothing.
-        const isHeld = since >= 0 && since < SHORTEST_CLAIM_MS
-        if (isHeld) this.troubles.push({ what: 'an account is claimed twice', hubId: claimed })
-        this.#claimedAt.set(claimed, now)
-      }
+  #noteClaims({ process, step, args: [set, hubId], answer }: DoneStep): void {
+    const claimed = { claimAccount: [hubId], claimAccounts: answer, claimDue: ['grant'] }[step]
+    if (set !== NAMES.due('refresh') && set !== NAMES.grantsDue) return
+    for (const one of Array.isArray(answer) && Array.isArray(claimed) ? claimed : [])
+      this.#claimedAt.set(`${process.name} ${one}`, process.clock.steady())
+  }
+
+  /** A refresh token is sent by whoever has claimed it, and will have it until the call is over. */
+  #judgeRedeem({ name, clock }: Process, hubId: number): void {
+    const age = (what: number | 'grant') => clock.steady() - (this.#claimedAt.get(`${name} ${what}`) ?? 0)
+    if (age(hubId) > CLAIMS_MS.account && age('grant') > CLAIMS_MS.grant)
+      this.troubles.push({ what: 'a refresh token is sent after its claim', hubId })
   }
 
   /** All accounts are refused alike. */

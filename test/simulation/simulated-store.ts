@@ -36,8 +36,9 @@ export function simulatedStore(world: World, process: Process, real: Store, watc
         return world.ask(process, 'store', `${name}${hubId === 0 ? '' : ` ${hubId}`}`, async () => {
           const answer = await (own as Command).apply(target, args)
           if (name === 'hscan') return inOrder(answer as [string, string[]])
-          // An intent is the last one that was taken for it. What was kept may be strange by now.
-          if (!isDone || name === 'takeIntent' || answer === 'strange') tellOf(watch, process, name, args, answer)
+          // An intent is the last one that was taken for it, and so is a claim. What was kept may be strange by now.
+          if (!isDone || /^(takeIntent|claim)/.test(name) || answer === 'strange')
+            tellOf(watch, process, name, args, answer)
           isDone = true
           return answer
         })
