@@ -81,8 +81,28 @@ const sameAgain = fc.record({
 })
 const step = fc.oneof({ weight: 3, arbitrary: sameAgain }, { weight: 1, arbitrary: anyStep })
 
+/** An account over its thresholds that moves, and then stays as it is: what waits for a moment is due in one of the polls. */
+const anyOf = (...usages: number[]) => fc.record({ usage: fc.constantFrom(...usages) })
+const moving = fc.record({
+  said: fc.tuple(anyOf(45, 70, 80, 90), anyOf(70, 80, 90), anyOf(70, 80, 90)),
+  minutes: fc.constantFrom(1, 10, 60),
+  noise: fc.constant(0),
+  bucket: fc.constant(undefined),
+  meddling: fc.constantFrom('none' as const, 'forecast' as const),
+})
+const staying = fc.record({
+  said: fc.constant([]),
+  minutes: fc.constantFrom(50, 60, 90),
+  noise: fc.constant(0),
+  bucket: fc.constant(undefined),
+  meddling: fc.constant('none' as const),
+})
+const movesAndStays = fc
+  .tuple(fc.array(moving, { minLength: 1, maxLength: 4 }), fc.array(staying, { minLength: 2, maxLength: 4 }))
+  .map((both) => both.flat())
+
 /** As it was said last, where nothing else is said. */
-const steps = fc.array(step, { minLength: 2, maxLength: 9 }).map((all) => {
+const steps = fc.oneof(fc.array(step, { minLength: 2, maxLength: 9 }), movesAndStays).map((all) => {
   let last: Said[] = KEYS.map(() => ({ usage: 10 }))
   return all.map(({ said: now, ...others }): Step => {
     last = last.map((before, place) => now[place] ?? before)
@@ -101,7 +121,7 @@ function rulesOf(how: { for: number; worseAfterMs: number | undefined; watchesBu
     ...how,
     rules: [
       { name: 'off', on: 'associations.*', match: { account: ['at-*'] }, off: true },
-      { name: 'soon', on: 'customProperties.overall', warning: { daysLeft: 15 } },
+      { name: 'soon', on: 'customProperties.overall', warning: { daysLeft: 15 }, critical: { daysLeft: 6 } },
       { name: 'all', on: 'customProperties.*', ...levels },
       { name: 'fullest', on: 'associations.fullest', ...levels },
       ...(how.watchesBucket ? [{ name: 'bucket', on: 'api.bucket', ...levels }] : []),
@@ -159,6 +179,8 @@ function answersOf({ said, noise, bucket }: Step, at: number): Answers {
 class Account {
   /** Alerts that were acknowledged. */
   acknowledged = 0
+  /** Its place among all accounts, by its forecasts. */
+  nearness: number | 'none' = 'none'
   #rules: PollRules
   #account: LoadedAccount = {
     hubId: HUB,
@@ -198,6 +220,7 @@ class Account {
     }
     const next = decided(nextPoll(made, this.#rules, at), () => nextPoll({ ...made, facts }, this.#rules, at))
     this.#samples = next.more?.samples ?? this.#samples
+    this.nearness = next.more?.nearness ?? this.nearness
     const alertStates = statesAfter(this.#account.alertStates, next.more?.alerts ?? NO_ALERT_WRITES)
     this.#account = { ...this.#account, alertStates: { ...alertStates }, state: stored(next.state) }
     return next
@@ -264,6 +287,7 @@ function left({ state, more, ...others }: NextPoll, account: Account) {
     change,
     states: account.account.alertStates,
     records: account.records,
+    nearness: account.nearness,
   }
 }
 
