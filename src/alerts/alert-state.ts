@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { SampleRecord } from '../limits/samples.ts'
+import type { SampleRecord } from '../limits/reports/report.ts'
 import { NO_ACCOUNT } from '../redis/steps.ts'
 import { defined } from '../runtime/defined.ts'
 import { isMoment } from '../runtime/moment.ts'

@@ -8,9 +8,9 @@ import { changeBetween } from './history/change.ts'
 import { nearestLimit } from './nearest-limit.ts'
 import { pairId } from './pair.ts'
 import type { FoundReadings, MadePoll, NextPoll, PollJudgement, PollRules } from './poll.ts'
-import { linesOfGaps, linesOfTroubles, linesOfTypes, linesOfTypesLeftOut } from './poll-lines.ts'
+import { linesOfGaps, linesOfTroubles, linesOfTypesLeftOut } from './poll-lines.ts'
 import type { PollState } from './poll-state.ts'
-import { type ReadAnswers, readAnswers, readChangedAnswers, recordDigests } from './polling/answers.ts'
+import { readAnswers, readChangedAnswers, recordDigests } from './polling/answers.ts'
 import { type PollPlan, planAfterFailure, planPoll } from './polling/plan-poll.ts'
 import {
   failingAfter,
@@ -21,7 +21,7 @@ import {
   reportsWithGaps,
   troublesAfter,
 } from './polling/poll-outcome.ts'
-import { isFailure, mergeReadings, reportOfKey } from './readings.ts'
+import { isFailure, mergeReadings, type Reports, reportOfKey } from './readings.ts'
 import { mergeSamples, type Samples } from './samples.ts'
 import { seriesOf } from './series.ts'
 import { StoredReadings } from './stored-readings.ts'
@@ -37,12 +37,12 @@ export function nextPoll(poll: MadePoll, rules: PollRules, now: number): NextPol
     return rest(poll, rules, hot)
 
   const changed = isJudgedAlike ? readChangedAnswers(state, answers, rules.samples.records) : undefined
-  const read = changed ?? readAnswers(answers)
-  const outcome = outcomeOf(read)
+  const reports = changed ?? readAnswers(answers)
+  const outcome = outcomeOf(reports, answers)
   if (poll.facts === undefined && needsFacts(state, outcome)) return 'asks for facts'
 
-  const found = compare(poll, read, outcome, isJudgedAlike)
-  const shown = found && mergeSamples(poll.facts?.samples ?? {}, { ...read, at }, rules.samples)
+  const found = compare(poll, reports, outcome, isJudgedAlike)
+  const shown = found && mergeSamples(poll.facts?.samples ?? {}, { at, reports }, rules.samples)
   const forecasts = decodeForecasts(account.forecasts)
   const parked = parkedBy(outcome, now)
   const judgement = rules.judge.judge(poll, {
@@ -57,8 +57,9 @@ export function nextPoll(poll: MadePoll, rules: PollRules, now: number): NextPol
   })
 
   const { plan, isNear } = planNext(rules, poll, outcome, { found, judgement, now })
-  const records = changed === undefined ? recordsAfter(rules, poll, { read, outcome, shown }) : { kept: state.records }
-  const gaps = reportsWithGaps(read)
+  const records =
+    changed === undefined ? recordsAfter(rules, poll, { reports, outcome, shown }) : { kept: state.records }
+  const gaps = reportsWithGaps(reports)
   const after: PollState = {
     ...state,
     ...troublesAfter(state, outcome, now),
@@ -70,19 +71,19 @@ export function nextPoll(poll: MadePoll, rules: PollRules, now: number): NextPol
     turn: { regularAt: plan.regularAt, because: plan.because },
     polledAt: outcome.readAnything ? at : state.polledAt,
     readings: found === undefined ? state.readings : StoredReadings.of(found.after, at),
-    typesLeftOut: typesLeftOut(state, read),
-    gaps: gapsAfter(state.gaps, read),
-    notAvailable: read.notAvailable,
-    unconfirmed: read.unconfirmed,
-    companionsAwayUntil: read.companionsAwayUntil ?? state.companionsAwayUntil,
-    allPairsRead: state.allPairsRead || read.allPairsRead,
+    typesLeftOut: typesLeftOut(state, reports),
+    gaps: gapsAfter(state.gaps, reports),
+    notAvailable: answers.notAvailable,
+    unconfirmed: answers.unconfirmed,
+    companionsAwayUntil: answers.companionsAwayUntil ?? state.companionsAwayUntil,
+    allPairsRead: state.allPairsRead || answers.allPairsRead,
     hasAlerts: Object.keys(judgement.states).length > 0,
     records: records.kept,
   }
   return {
     outcome: outcome.readAnything ? 'committed' : outcome.failures.length > 0 ? 'failed' : 'blocked',
     state: isNear ? after : { ...after, ...restAfter(rules, poll, after, judgement) },
-    nextAt: Math.max(plan.at, read.pausedUntil ?? 0, parked ?? 0),
+    nextAt: Math.max(plan.at, answers.pausedUntil ?? 0, parked ?? 0),
     freshAt: found && freshFrom(rules, poll),
     more: {
       alerts: judgement.alerts,
@@ -97,7 +98,6 @@ export function nextPoll(poll: MadePoll, rules: PollRules, now: number): NextPol
     gaps,
     lines: [
       ...linesOfTroubles(account, outcome),
-      ...(found === undefined ? [] : linesOfTypes(account.hubId, found.before, found.after)),
       ...linesOfGaps(account.hubId, state.gaps, after.gaps),
       ...linesOfTypesLeftOut(account.hubId, state.typesLeftOut, after.typesLeftOut),
     ],
@@ -175,13 +175,13 @@ function rulesDigest(
 
 function compare(
   { account, settings, at }: MadePoll,
-  read: ReadAnswers,
+  reports: Reports,
   { readAnything }: PollOutcome,
   isJudgedAlike: boolean,
 ): FoundReadings | undefined {
   if (!readAnything) return undefined
   const before = account.state.readings.all
-  const after = mergeReadings(before, { at, reports: read.reports })
+  const after = mergeReadings(before, { at, reports })
   const change = changeBetween(before, after, at, GAP_PERIODS * settings.everyMs)
   return { before, after, change, moved: isJudgedAlike ? new Set(change?.before.map(([id]) => id)) : undefined }
 }
@@ -231,12 +231,12 @@ function subjectOfPlan({ account: { hubId, state }, settings: { everyMs, soonest
 function recordsAfter(
   { samples }: PollRules,
   { account, at }: MadePoll,
-  { read, outcome, shown }: { read: ReadAnswers; outcome: PollOutcome; shown: Samples | undefined },
+  { reports, outcome, shown }: { reports: Reports; outcome: PollOutcome; shown: Samples | undefined },
 ): { kept: PollState['records']; write?: Samples | undefined } {
   const { records } = account.state
   if (shown === undefined) return { kept: records }
   if (Object.keys(shown).length === 0) return { kept: undefined, write: records && shown }
-  const digests = outcome.readAll ? recordDigests(read, samples.records) : ''
+  const digests = outcome.readAll ? recordDigests(reports, samples.records) : ''
   const areKept = records !== undefined && at < renewAt(records.until, { samples })
   if (areKept && digests !== '' && digests === records.digests) return { kept: records }
   const readAt = Object.values(shown).reduce((last, one) => Math.max(last, one.at), 0)
@@ -259,7 +259,7 @@ function mayBeFirst({ isInterrupted, polledAt, failing }: PollState): boolean {
 }
 
 /** The number of before, where the report could not be read. */
-function typesLeftOut(before: PollState, { reports }: ReadAnswers): number {
+function typesLeftOut(before: PollState, reports: Reports): number {
   let most = 0
   for (const [key, report] of reports) {
     if (!reportOfKey(key)?.report.namesTypes) continue

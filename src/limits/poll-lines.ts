@@ -1,9 +1,7 @@
 import { MOST_OBJECT_TYPES } from '../provider/bounds.ts'
 import { gapLines, type ReportGaps } from '../provider/read.ts'
-import { cleanText } from '../text/clean-text.ts'
 import type { LoadedAccount, PollLine } from './poll.ts'
 import type { PollOutcome } from './polling/poll-outcome.ts'
-import { type Readings, typesIn } from './readings.ts'
 
 /** Calls that failed, and scopes that are newly missing. */
 export function linesOfTroubles({ hubId, state }: LoadedAccount, { failures, refused }: PollOutcome): PollLine[] {
@@ -26,37 +24,6 @@ export function linesOfGaps(hubId: number, before: ReportGaps, after: ReportGaps
   if (news.length === 0) return []
   const gaps = gapLines(Object.fromEntries(news))
   return [['warn', { code: 'poll.gaps', hubId, gaps }, 'read with gaps: the unreadable parts are not judged']]
-}
-
-/** Each way: an account that brings hundreds at once must not fill the log. */
-const MOST_NAMED = 10
-
-/** Object types that came or went are no growth, and no alert: the log and the history have them. */
-export function linesOfTypes(hubId: number, before: Readings | undefined, after: Readings): PollLine[] {
-  const { appeared, disappeared } = typeChanges(before, after)
-  if (appeared.length + disappeared.length === 0) return []
-  const fields = {
-    appeared: appeared.length,
-    disappeared: disappeared.length,
-    appearedIds: named(appeared),
-    disappearedIds: named(disappeared),
-  }
-  return [['info', { code: 'poll.types-changed', hubId, ...fields }, 'object types appeared or disappeared']]
-}
-
-/** Object types that a poll found new, and those that it missed; none at the first reading: everything would be new. */
-export function typeChanges(before: Readings | undefined, after: Readings) {
-  const [old, now] = [typesIn(before), typesIn(after)]
-  if (old === undefined || now === undefined) return { appeared: [], disappeared: [] }
-  const missing = (some: typeof now, others: typeof now) => [...some.keys()].filter((type) => !others.has(type))
-  return { appeared: missing(now, old), disappeared: missing(old, now) }
-}
-
-function named(types: readonly string[]): string {
-  return types
-    .slice(0, MOST_NAMED)
-    .map((type) => cleanText(type, 60))
-    .join(' ')
 }
 
 /** Once, until none is left out any more. */

@@ -49,18 +49,18 @@ export function readAt(series: SeriesName, readings: Readings | undefined): numb
   return readings?.[keyOf(series)]?.at
 }
 
-/** Answers of one poll, by `readingKey`: a report that fails doesn't lose the others. */
-export interface Fetched {
-  at: number
-  reports: ReadonlyMap<string, ReadReport | ProviderFailure>
-}
+/** The reports of one poll, by `readingKey`: one that fails doesn't lose the others. */
+export type Reports = ReadonlyMap<string, ReadReport | ProviderFailure>
 
 export function isFailure(report: object): report is ProviderFailure {
   return 'class' in report
 }
 
 /** The reports that count from now on: the new ones, the old ones where there is none, none that are not asked for any more. */
-export function mergeReadings(before: Readings | undefined, { at, reports }: Fetched): Readings {
+export function mergeReadings(
+  before: Readings | undefined,
+  { at, reports }: { at: number; reports: Reports },
+): Readings {
   const after: Record<string, Reading> = {}
   for (const [key, report] of reports) {
     const old = before?.[key]

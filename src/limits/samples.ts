@@ -1,9 +1,9 @@
-import type { ObjectId } from '../provider/read.ts'
 import type { Store } from '../redis/connect.ts'
 import type { Keys } from '../redis/keys.ts'
 import { loadPollState } from './poll-state-text.ts'
-import { type Fetched, isFailure, keyOf, type Readings } from './readings.ts'
+import { isFailure, keyOf, type Readings, type Reports } from './readings.ts'
 import { metricKind } from './reports/all-reports.ts'
+import type { RecordSamples, SampleRecord } from './reports/report.ts'
 import type { Series } from './series.ts'
 
 /**
@@ -22,23 +22,14 @@ export interface SampleSettings {
 /** Records behind an account's series as last shown, by the key of their report. */
 export type Samples = Record<string, ReportSamples>
 
-export interface ReportSamples {
+export interface ReportSamples extends RecordSamples {
   /** Moment of the reading, ms. */
   at: number
-  atLimit: SampleRecord[]
-  nearLimit: SampleRecord[]
 }
 
-export interface SampleRecord {
-  objectId: ObjectId
-  /** Text from outside: clean and escape it wherever it is shown. Absent where labels are not kept. */
-  label?: string
-  /** Absent for a record that is at its limit: the provider then gives no number. */
-  usage?: number
-}
-
-/** Records that explain a series, as far as they are shown. */
-export interface SeriesRecords {
+/** Records that explain a series, the fullest first. */
+export interface ShownRecords {
+  shown: number
   total: number
   items: SampleRecord[]
 }
@@ -47,10 +38,13 @@ export interface SeriesRecords {
  * The records that are kept from now on: the new ones; where a call failed the old ones for their time; none of pairs not
  * watched. This is where reports become samples, so nothing beyond it knows more than the setting allows.
  */
-export function mergeSamples(before: Samples, fetched: Fetched, { records, keepMs }: SampleSettings): Samples {
-  const { at } = fetched
+export function mergeSamples(
+  before: Samples,
+  { at, reports }: { at: number; reports: Reports },
+  { records, keepMs }: SampleSettings,
+): Samples {
   const samples: Samples = {}
-  for (const [key, report] of fetched.reports) {
+  for (const [key, report] of reports) {
     const shown = isFailure(report) ? before[key] : report.records && { at, ...report.records }
     if (shown !== undefined && shown.at > at - keepMs) samples[key] = shown
   }
@@ -76,35 +70,21 @@ function allowed({ objectId, label, usage }: SampleRecord, records: 'full' | 'id
   }
 }
 
-/** Records that are named with a series: in an alert, on a page. */
-export interface ShownRecords extends SeriesRecords {
-  shown: number
-}
-
 const MOST_SHOWN = 10
 
+/** The records behind a series; only those of a pair have any. */
 export function shownRecords(series: Series, readings: Readings, samples: Samples): ShownRecords {
-  const { total, items } = recordsOf(series, readings, samples)
-  const shown = items.slice(0, MOST_SHOWN)
-  return { shown: shown.length, total, items: shown }
-}
-
-/** The records behind a series, the fullest first; only those of a pair have any. */
-export function recordsOf(series: Series, readings: Readings, samples: Samples): SeriesRecords {
   const key = keyOf(series)
-  const values = readings[key]?.values ?? []
   const { atLimit = [], nearLimit = [] } = samples[key] ?? {}
-  const near = nearLimit.toSorted((a, b) => (b.usage ?? 0) - (a.usage ?? 0))
-  const total = (counts: 'full' | 'near') =>
-    values.reduce((sum, { metric, usage }) => sum + (metricKind(metric)?.counts === counts ? usage : 0), 0)
-  switch (metricKind(series.metric)?.counts) {
-    case 'full':
-      return { total: total('full'), items: atLimit }
-    case 'near':
-      return { total: total('near'), items: near }
-    default:
-      return { total: total('full') + total('near'), items: [...atLimit, ...near] }
+  const records = { full: atLimit, near: nearLimit.toSorted((a, b) => (b.usage ?? 0) - (a.usage ?? 0)) }
+  const counted = metricKind(series.metric)?.counts
+  const kinds = counted === undefined ? (['full', 'near'] as const) : [counted]
+  let total = 0
+  for (const { metric, usage } of readings[key]?.values ?? []) {
+    if (kinds.some((kind) => kind === metricKind(metric)?.counts)) total += usage
   }
+  const items = kinds.flatMap((kind) => records[kind]).slice(0, MOST_SHOWN)
+  return { shown: items.length, total, items }
 }
 
 /** The records behind accounts' last numbers, as far as the settings allow. */

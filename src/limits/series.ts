@@ -63,8 +63,8 @@ function seriesOfReport({ values }: Reading, types: TypeLabels): readonly Series
 /** Written out, not spread: a poll that finds a change makes some dozens of them. */
 function madeOf(values: Reading['values'], types: TypeLabels): Series[] {
   let [pair, pairLabel] = ['', '']
-  return values.map(({ metric, objectTypeId, from, to, label, usage, limit: reported }): Series => {
-    const limit = reported > 0 ? reported : null
+  return values.map(({ metric, objectTypeId, from, to, label, usage, limit: ofReport }): Series => {
+    const limit = ofReport > 0 ? ofReport : null
     const percent = limit === null ? null : (usage * 100) / limit
     if (objectTypeId !== undefined) {
       const id = `${wordOf(metric)}/${encoded(objectTypeId)}`
@@ -112,12 +112,6 @@ function decoded(part: string): string | undefined {
 export function seriesId({ metric, objectTypeId, from, to }: SeriesName): string {
   if (from !== undefined) return `${wordOf(metric)}/${from}/${to}`
   return objectTypeId === undefined ? wordOf(metric) : `${wordOf(metric)}/${encoded(objectTypeId)}`
-}
-
-/** The percentage that the provider reports, by series, where it does. Nothing is decided by it. */
-export function reportedPercents(readings: Readings): Map<string, number> {
-  const values = Object.values(readings).flatMap((reading) => reading.values)
-  return new Map(values.flatMap((one) => (one.reported === undefined ? [] : [[seriesId(one), one.reported] as const])))
 }
 
 function wordOf(metric: string): string {

@@ -3,8 +3,8 @@ import { type Reading, type Readings, reportOfKey } from './readings.ts'
 import { metricKind, metricsOf } from './reports/all-reports.ts'
 import type { Report, ReportedValue, SeriesName } from './reports/report.ts'
 
-/** One number: its place among the metrics of its report, and where it has them what it is about, its label, the reported percentage. */
-type Row = [place: number, usage: number, limit: number, about?: string, label?: string | null, reported?: number]
+/** One number: its place among the metrics of its report, and where it has them what it is about and its label. */
+type Row = [place: number, usage: number, limit: number, about?: string, label?: string]
 
 /** A line of the stored text. `age`: how much earlier than the account's last reading it was read, ms. */
 type ReportLine = [key: string, age: number, ...Row[]]
@@ -56,11 +56,10 @@ function linesOf(readings: Readings, at: number): string[] {
 }
 
 function rowOf(value: ReportedValue, place: number, isOfPair: boolean): Row {
-  const { usage, limit, objectTypeId, from, to, label = null, reported } = value
+  const { usage, limit, objectTypeId, from, to, label } = value
   // The key of a report has its pair.
   const about = objectTypeId ?? (from === undefined || isOfPair ? '' : `${from}/${to}`)
-  if (reported !== undefined) return [place, usage, limit, about, label, reported]
-  if (label !== null) return [place, usage, limit, about, label]
+  if (label !== undefined) return [place, usage, limit, about, label]
   return about === '' ? [place, usage, limit] : [place, usage, limit, about]
 }
 
@@ -76,15 +75,14 @@ function readLines(text: string, at: number): Readings {
 }
 
 function valuesOf(
-  [place, usage, limit, about = '', label, reported]: Row,
+  [place, usage, limit, about = '', label]: Row,
   { report, pair }: { report: Report; pair: Pair },
 ): ReportedValue[] {
   const metric = metricsOf(report)[place]
   if (metric === undefined) return []
   const name = report.perPair === undefined ? nameOf(metric, about) : pair
   const value: ReportedValue = { ...name, metric, usage, limit }
-  if (label != null) value.label = label
-  if (reported !== undefined) value.reported = reported
+  if (label !== undefined) value.label = label
   return [value]
 }
 

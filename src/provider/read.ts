@@ -139,11 +139,6 @@ export class Gaps {
     return countIn(from[field]) ?? this.#none(from, field, A_COUNT, at)
   }
 
-  number(from: JsonObject, field: string, at?: ListPlace): number | undefined {
-    const value = from[field]
-    return typeof value === 'number' && Number.isFinite(value) ? value : this.#none(from, field, 'a number', at)
-  }
-
   boolean(from: JsonObject, field: string, at?: ListPlace): boolean | undefined {
     const value = from[field]
     return typeof value === 'boolean' ? value : this.#none(from, field, 'true or false', at)

@@ -98,7 +98,6 @@ export const LOG_CODES = [
   'poll.client',
   'poll.error',
   'poll.replanned',
-  'poll.types-changed',
   'poll.gaps',
   'poll.types-left-out',
   'tend.error',

@@ -12,9 +12,8 @@ import { type Readings, readAt } from '../limits/readings.ts'
 import { reportOf } from '../limits/reports/all-reports.ts'
 import { bucketReadings } from '../limits/reports/api.ts'
 import { shownRecords } from '../limits/samples.ts'
-import { reportedPercents, seriesOf } from '../limits/series.ts'
+import { seriesOf } from '../limits/series.ts'
 import type { AccountState } from '../redis/keys.ts'
-import { defined } from '../runtime/defined.ts'
 import { capitalized, formatDistance } from '../text/format-number.ts'
 import { iso } from '../text/format-time.ts'
 import { accountStory } from './account-story.ts'
@@ -148,12 +147,10 @@ export function currentSeries(
   forecasts: AccountForecasts | undefined,
   now: number,
 ): CurrentSeries[] {
-  const reported = reportedPercents(readings)
   return seriesOf(readings).map((judged) => {
     const { daysLeft, forecast, forecastReason } = outlookOf(judged, forecasts, now)
     const shown = {
       ...judged,
-      ...defined({ reportedPercent: reported.get(judged.id) }),
       measuredAt: iso(readAt(judged, readings) ?? null),
       daysLeft: daysLeft == null ? null : tenths(daysLeft),
       forecast: forecast && inTenths(forecast),

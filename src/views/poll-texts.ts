@@ -1,6 +1,6 @@
 import type { Account } from '../accounts/account.ts'
 import { limitText, seriesName } from '../alerts/series-name.ts'
-import type { NearThreshold, PollTurn, TurnBecause } from '../limits/polling/poll-turn.ts'
+import type { NearThreshold, PollTurn, TurnBecause } from '../limits/poll-state.ts'
 import { reportNamed } from '../limits/reports/all-reports.ts'
 import { parseSeriesId, type Series } from '../limits/series.ts'
 import { defined } from '../runtime/defined.ts'

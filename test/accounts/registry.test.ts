@@ -1,9 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { readAccount } from '../../src/accounts/account.ts'
-import type { PollState } from '../../src/limits/poll-state.ts'
+import type { PollState, PollTurn } from '../../src/limits/poll-state.ts'
 import { NEW_POLL_STATE } from '../../src/limits/poll-state-text.ts'
-import type { PollTurn } from '../../src/limits/polling/poll-turn.ts'
 import { ACCOUNT_STATES, type AccountState } from '../../src/redis/keys.ts'
 import { worldOfFile } from '../support/world.ts'
 

@@ -95,8 +95,4 @@ test('however much is reported of one account, what is kept of it has a bound, a
   await polled(CHANGING)
   await tell(CHANGING, 'custom-properties', report(typesOf(0, 10)))
   expect(await polled(CHANGING)).toMatchObject({ objectTypesLeftOut: 0 })
-  expect(logged(CHANGING, 'poll.type')).toMatchObject([
-    { code: 'poll.types-changed', appeared: 300, disappeared: 0 },
-    { code: 'poll.types-changed', appeared: 0, disappeared: 300 },
-  ])
 })

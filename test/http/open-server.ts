@@ -335,8 +335,8 @@ export function readings(
     customProperties: {
       at,
       values: [
-        { metric: 'customProperties.overall', usage: overallUsage, limit: 1000, reported: overallUsage / 10 },
-        { metric: 'customProperties.objectType', objectTypeId, label, usage: 120, limit: 500, reported: 24 },
+        { metric: 'customProperties.overall', usage: overallUsage, limit: 1000 },
+        { metric: 'customProperties.objectType', objectTypeId, label, usage: 120, limit: 500 },
       ],
     },
     'associations/0-1/0-2': {

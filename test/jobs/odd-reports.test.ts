@@ -84,11 +84,15 @@ async function polled() {
   }
 }
 
-const [TYPE, NEAR] = ['byObjectType.0', 'nearLimitFromRecordSamples.0']
+const [TYPE, NEAR, FIRST] = ['byObjectType.0', 'nearLimitFromRecordSamples.0', 'atLimitFromRecordSamples.0']
 
 test.each<[of: Of, path: string, value: unknown, unjudged: string[], gap: string | null]>([
-  ['properties', `${TYPE}.percentage`, null, [], 'byObjectType[0].percentage is null'],
-  ['properties', 'overallPercentage', undefined, [], 'overallPercentage is missing'],
+  ['properties', `${TYPE}.percentage`, null, [], null],
+  ['properties', `${TYPE}.singularLabel`, undefined, [], null],
+  ['properties', `${TYPE}.objectTypeId`, '', ['type/0-1'], 'byObjectType[0].objectTypeId is empty'],
+  ['properties', `${TYPE}.usage`, -1, ['type/0-1'], 'byObjectType[0].usage is the number -1'],
+  ['properties', `${TYPE}.usage`, 960.5, ['type/0-1'], 'byObjectType[0].usage is the number 960.5'],
+  ['properties', `${TYPE}.usage`, '960', ['type/0-1'], 'byObjectType[0].usage is a string'],
   ['properties', `${TYPE}.limit`, null, ['type/0-1'], 'byObjectType[0].limit is null'],
   ['properties', `${TYPE}.limit`, 0, ['type/0-1'], null],
   ['properties', `${TYPE}.usage`, undefined, ['type/0-1'], 'byObjectType[0].usage is missing'],
@@ -99,6 +103,11 @@ test.each<[of: Of, path: string, value: unknown, unjudged: string[], gap: string
   ['properties', 'overallLimit', 0, ['overall'], null],
   ['associations', `${NEAR}.label`, 5, [], 'nearLimitFromRecordSamples[0].label is the number 5'],
   ['associations', `${NEAR}.objectId`, '20', [], null],
+  ['associations', `${NEAR}.usage`, null, [], 'nearLimitFromRecordSamples[0].usage is null'],
+  ['associations', `${FIRST}.objectId`, '007', [], 'atLimitFromRecordSamples[0].objectId is a string'],
+  ['associations', `${FIRST}.objectId`, -4, [], 'atLimitFromRecordSamples[0].objectId is the number -4'],
+  ['associations', FIRST, null, [], 'atLimitFromRecordSamples[0] is null'],
+  ['associations', 'nearLimitFromRecordSamples', 'none', [], 'nearLimitFromRecordSamples is a string'],
   ['associations', 'atLimitFromRecordSamples', undefined, [], 'atLimitFromRecordSamples is missing'],
   ['associations', 'limit', undefined, ['fullest/0-1/0-2'], 'limit is missing'],
   ['associations', 'limit', 0, ['fullest/0-1/0-2'], null],

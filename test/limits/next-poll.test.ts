@@ -7,7 +7,7 @@ import { answerDigests } from '../../src/limits/digest.ts'
 import { nextPoll } from '../../src/limits/next-poll.ts'
 import type { LoadedAccount, MadePoll, NextPoll, PollFacts, PollRules } from '../../src/limits/poll.ts'
 import { NEW_POLL_STATE, readPollState, writePollState } from '../../src/limits/poll-state-text.ts'
-import type { Answers, RawReport } from '../../src/limits/polling/answers.ts'
+import type { Answers, ReportAnswer } from '../../src/limits/polling/answers.ts'
 import { namedReports } from '../../src/limits/reports/all-reports.ts'
 import type { Samples } from '../../src/limits/samples.ts'
 import type { FailureClass } from '../../src/provider/failure.ts'
@@ -28,10 +28,23 @@ const PAIRS = [
   { from: '0-1', to: '0-2' },
   { from: '0-2', to: '0-1' },
 ]
+const REPORTS = ['customProperties', 'associations', 'associations'] as const
+/** By which gaps are noted. */
+const WORDS = ['custom properties', '0-1/0-2', '0-2/0-1'] as const
 const LIMIT = 100
 
-/** One report: usage of its limit (of a pair: of its fullest record), a refusal, or bytes that are no report. */
-type Said = { usage: number; types?: readonly number[]; label?: string } | { refused: FailureClass } | 'garbage'
+/**
+ * One report: usage of its limit (of a pair: of its fullest record), a refusal, or bytes that are no report. `isOdd`: a part
+ * beside the numbers can't be read.
+ */
+type Said = Numbers | { refused: FailureClass } | 'garbage'
+
+interface Numbers {
+  usage: number
+  types?: readonly number[]
+  label?: string
+  isOdd?: boolean
+}
 
 interface Step {
   said: Said[]
@@ -47,6 +60,7 @@ const numbers = fc.record({
   usage: fc.constantFrom(5, 10, 10, 25, 29, 31, 45, 70, 80, 90, 97, 97),
   types: fc.constantFrom([], [], [5], [5, 90]),
   label: fc.constantFrom('a', 'b'),
+  isOdd: fc.constantFrom(false, false, false, false, false, false, true),
 })
 const said: fc.Arbitrary<Said> = fc.oneof(
   { weight: 12, arbitrary: numbers },
@@ -140,18 +154,22 @@ function rulesOf(how: { for: number; worseAfterMs: number | undefined; watchesBu
   }
 }
 
-function bodyOf(place: number, { usage, types = [], label = '' }: Exclude<Said, string | { refused: unknown }>) {
-  if (place > 0) return { ...associations(LIMIT, [usage]), nearLimitFromRecordSamples: [near(usage, label)] }
-  return properties(usage, LIMIT, Object.fromEntries(types.map((used, n) => [`2-${n}`, [used, LIMIT]])))
+function bodyOf(place: number, { usage, types = [], label = '', isOdd = false }: Numbers) {
+  const odd = isOdd ? [null] : []
+  if (place > 0) return { ...associations(LIMIT, [usage]), nearLimitFromRecordSamples: [near(usage, label), ...odd] }
+  const report = properties(usage, LIMIT, Object.fromEntries(types.map((used, n) => [`2-${n}`, [used, LIMIT]])))
+  return { ...report, byObjectType: [...report.byObjectType, ...odd] }
 }
 
 const near = (usage: number, label: string) => ({ objectId: 7, usage, label, percentage: usage })
+/** The first one is none: the words come from outside. */
+const SCOPES = ['x y <b>', 'contacts']
 
-function answerOf(one: Said, place: number, noise: number): RawReport {
+function answerOf(one: Said, place: number, noise: number): ReportAnswer {
   if (one === 'garbage') return Buffer.from('<html>')
   if ('refused' in one) {
-    const status = one.refused === 'forbidden' ? 403 : 503
-    return { class: one.refused, code: one.refused, message: `it is ${one.refused}`, status }
+    const failure = { class: one.refused, code: one.refused, message: `it is ${one.refused}` }
+    return one.refused === 'forbidden' ? { ...failure, status: 403, scopes: SCOPES } : { ...failure, status: 503 }
   }
   return Buffer.from(JSON.stringify({ ...bodyOf(place, one), noise }))
 }
@@ -326,17 +344,33 @@ function model({ said }: Step, { state }: LoadedAccount, at: number) {
     if (typeof one === 'object' && 'usage' in one) readings.set(key, { at, usage: one.usage })
     else if (before?.[key] !== undefined) readings.set(key, before[key])
   }
-  const anyRead = said.some((one) => typeof one === 'object' && 'usage' in one)
+  const isRead = (one: Said | undefined): one is Numbers => typeof one === 'object' && 'usage' in one
+  const anyRead = said.some(isRead)
+  const named = (is: (one: Said) => boolean) => new Set(said.flatMap((one, place) => (is(one) ? REPORTS[place] : [])))
+  const gaps: [string, unknown][] = KEYS.flatMap((_, place) => {
+    const [one, words] = [said[place], WORDS[place] as string]
+    const found = isRead(one)
+      ? one.isOdd
+        ? [expect.stringContaining(' is null: expected ')]
+        : undefined
+      : state.gaps[words]
+    return found === undefined ? [] : [[words, found]]
+  })
   const { failing, blocked } = state
+  const partly = anyRead && { unread: [...named((one) => failures.includes(one))], read: [...named(isRead)] }
   return {
     outcome: anyRead ? 'committed' : failures.length > 0 ? 'failed' : 'blocked',
     polledAt: anyRead ? at : state.polledAt,
-    failing: failures.length === 0 ? undefined : { count: (failing?.count ?? 0) + 1, at, since: failing?.since ?? at },
+    failing:
+      failures.length === 0
+        ? undefined
+        : { count: (failing?.count ?? 0) + 1, at, since: failing?.since ?? at, ...(partly && { partly }) },
+    gaps: Object.fromEntries(gaps),
     blocked:
       failures.length > 0 && (!isRefused || blocked !== undefined)
         ? blocked
         : isRefused
-          ? { what: anyRead || failures.length > 0 ? 'part' : 'all', since: blocked?.since ?? at }
+          ? { what: anyRead || failures.length > 0 ? 'part' : 'all', since: blocked?.since ?? at, scopes: ['contacts'] }
           : undefined,
     readings: anyRead ? readings : new Map(Object.entries(before ?? {})),
   }
@@ -355,6 +389,8 @@ function expectModel(
     if (expected[name] === undefined) expect(state[name]).toBeUndefined()
     else expect(state[name]).toMatchObject(expected[name])
   }
+  expect(state.gaps).toEqual(expected.gaps)
+  expect(state.failing !== undefined && 'partly' in state.failing).toBe('partly' in (expected.failing ?? {}))
   expect(more?.failingSince).toBe(expected.failing?.since ?? (before.state.failing && 'over'))
   expect(freshAt === undefined).toBe(outcome !== 'committed')
   const readings = state.readings.all ?? {}

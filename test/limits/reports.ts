@@ -1,7 +1,7 @@
 import { changeBetween } from '../../src/limits/history/change.ts'
 import type { PollState } from '../../src/limits/poll-state.ts'
 import { NEW_POLL_STATE } from '../../src/limits/poll-state-text.ts'
-import { type Fetched, isFailure, mergeReadings, type Readings, reportOfKey } from '../../src/limits/readings.ts'
+import { isFailure, mergeReadings, type Readings, type Reports, reportOfKey } from '../../src/limits/readings.ts'
 import type { ReadReport } from '../../src/limits/reports/report.ts'
 import { mergeSamples, type Samples } from '../../src/limits/samples.ts'
 import { StoredReadings } from '../../src/limits/stored-readings.ts'
@@ -90,6 +90,12 @@ export function samples(at: number, pairs: Record<string, object>): Samples {
 }
 
 const NOT_READ: ProviderFailure = { class: 'transient', code: '503', message: 'not read', status: 503 }
+
+/** The reports of a poll at a moment. */
+export interface Fetched {
+  at: number
+  reports: Reports
+}
 
 /** By pair what was heard of it; undefined, and failures: it could not be read. */
 export function fetched(

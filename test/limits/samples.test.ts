@@ -5,9 +5,9 @@ import {
   encodeSamples,
   mergeSamples,
   RECORD_CHOICES,
-  recordsOf,
   type SampleSettings,
   type Samples,
+  shownRecords,
 } from '../../src/limits/samples.ts'
 import { type Series, seriesOf } from '../../src/limits/series.ts'
 import type { ProviderFailure } from '../../src/provider/failure.ts'
@@ -96,28 +96,16 @@ describe('the records behind a series', () => {
   const report = associations(500, [400, 490, 450], 2, { totalRecordsAtLimit: 12, totalRecordsNearLimit: 30 })
   const now = readings(1, properties(1), { [PAIR]: report })
   const shown = samples(1, { [PAIR]: report })
-  const recordsFor = (id: string, known = shown) =>
-    recordsOf(seriesOf(now).find((one) => one.id === id) as Series, now, known)
 
-  test('at the limit are those, without a usage', () => {
-    expect(recordsFor(`at/${PAIR}`)).toEqual({ total: 12, items: report.atLimitFromRecordSamples })
-  })
-
-  test('near the limit are those, the fullest first', () => {
-    expect(recordsFor(`near/${PAIR}`).total).toBe(30)
-    expect(recordsFor(`near/${PAIR}`).items.map(({ usage }) => usage)).toEqual([490, 450, 400])
-  })
-
-  test('of the fullest are all, those at the limit first', () => {
-    expect(recordsFor(`fullest/${PAIR}`).total).toBe(42)
-    expect(recordsFor(`fullest/${PAIR}`).items.map(({ usage }) => usage)).toEqual([undefined, undefined, 490, 450, 400])
-  })
-
-  test('that are not kept are counted all the same', () => {
-    expect(recordsFor(`fullest/${PAIR}`, {})).toEqual({ total: 42, items: [] })
-  })
-
-  test('of custom properties there are none', () => {
-    expect(recordsFor('overall')).toEqual({ total: 0, items: [] })
+  test.each<[id: string, known: Samples, total: number, usages: (number | undefined)[]]>([
+    [`at/${PAIR}`, shown, 12, [undefined, undefined]],
+    [`near/${PAIR}`, shown, 30, [490, 450, 400]],
+    [`fullest/${PAIR}`, shown, 42, [undefined, undefined, 490, 450, 400]],
+    [`fullest/${PAIR}`, {}, 42, []],
+    ['overall', shown, 0, []],
+  ])('%s are those at the limit, then those near it, the fullest first', (id, known, total, usages) => {
+    const records = shownRecords(seriesOf(now).find((one) => one.id === id) as Series, now, known)
+    expect(records).toMatchObject({ total, shown: usages.length })
+    expect(records.items.map(({ usage }) => usage)).toEqual(usages)
   })
 })

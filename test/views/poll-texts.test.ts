@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { TurnBecause } from '../../src/limits/polling/poll-turn.ts'
+import type { TurnBecause } from '../../src/limits/poll-state.ts'
 import { pollBecause } from '../../src/views/poll-texts.ts'
 
 const AT = Date.parse('2026-11-21T10:00:00.000Z')

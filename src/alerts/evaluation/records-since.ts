@@ -1,4 +1,4 @@
-import type { ReportSamples, SampleRecord, ShownRecords } from '../../limits/samples.ts'
+import type { ReportSamples, ShownRecords } from '../../limits/samples.ts'
 import type { Alert } from '../alert.ts'
 import type { NamedRecord, SentBefore } from '../alert-state.ts'
 
@@ -41,7 +41,7 @@ function goneFrom(
   named: readonly NamedRecord[],
   shown: ShownRecords,
   { atLimit, nearLimit }: ReportSamples,
-): Pick<SampleRecord, 'objectId' | 'label'>[] {
+): ShownRecords['items'] {
   const still = new Set(shown.items.map(({ objectId }) => objectId))
   const labels = new Map([...atLimit, ...nearLimit].map(({ objectId, label }) => [objectId, label]))
   return named
@@ -53,11 +53,11 @@ function goneFrom(
     })
 }
 
-function asNamed({ objectId, label }: SampleRecord): NamedRecord {
+function asNamed({ objectId, label }: ShownRecords['items'][number]): NamedRecord {
   return label === undefined ? objectId : [objectId, label]
 }
 
-function idOf(named: NamedRecord): SampleRecord['objectId'] {
+function idOf(named: NamedRecord): Exclude<NamedRecord, readonly unknown[]> {
   return typeof named === 'object' ? named[0] : named
 }
 

@@ -5,21 +5,21 @@ import { parseJson } from '../../provider/read.ts'
 import { ANSWER_DIGEST, answerDigests } from '../digest.ts'
 import type { Pair } from '../pair.ts'
 import type { PollState } from '../poll-state.ts'
-import { isFailure, reportOfKey } from '../readings.ts'
+import { isFailure, type Reports, reportOfKey } from '../readings.ts'
 import type { ReadReport, Report } from '../reports/report.ts'
 import type { RecordChoice } from '../samples.ts'
 import type { CallsMade } from './call-share.ts'
 import type { UnconfirmedRefusals } from './refusals.ts'
 
 /** An answer: its bytes, since a poll may know these already; or what was read in it where the next calls hang on that. */
-export type RawReport = Buffer | ReadReport | ProviderFailure
+export type ReportAnswer = Buffer | ReadReport | ProviderFailure
 
 /** The answers to one poll. */
 export interface Answers {
   /** Begin of the poll, ms. */
   at: number
   /** In their order. */
-  reports: ReadonlyMap<string, RawReport>
+  reports: ReadonlyMap<string, ReportAnswer>
   /** Digests of answers that are all still bytes; undefined where not all came, or some were read already. */
   digests: string | undefined
   /** Calls that the account's next poll counts. */
@@ -41,18 +41,12 @@ export interface Answers {
   companionsAwayUntil: number | undefined
 }
 
-/** The answers of a poll, read. An unreadable report is a failure of that report. */
-export interface ReadAnswers extends Omit<Answers, 'reports'> {
-  reports: ReadonlyMap<string, ReadReport | ProviderFailure>
+/** An unreadable report is a failure of that report. */
+export function readAnswers({ reports }: Answers): Reports {
+  return new Map(Array.from(reports, ([key, answer]) => [key, readReport(key, answer)] as const))
 }
 
-export function readAnswers(answers: Answers): ReadAnswers {
-  const reports = new Map<string, ReadReport | ProviderFailure>()
-  for (const [key, answer] of answers.reports) reports.set(key, readReport(key, answer))
-  return { ...answers, reports }
-}
-
-export function readReport(key: string, answer: RawReport): ReadReport | ProviderFailure {
+export function readReport(key: string, answer: ReportAnswer): ReadReport | ProviderFailure {
   if (!Buffer.isBuffer(answer)) return answer
   try {
     const { report, pair } = reportOfKey(key) as { report: Report; pair: Pair }
@@ -66,7 +60,7 @@ export function readReport(key: string, answer: RawReport): ReadReport | Provide
  * The same, where an answer of the same bytes as last time is neither parsed nor compared: its values are those that are
  * kept. Undefined: all have to be read. Records of all reports are stored together, and a gap hides what was there before.
  */
-export function readChangedAnswers(state: PollState, answers: Answers, choice: RecordChoice): ReadAnswers | undefined {
+export function readChangedAnswers(state: PollState, answers: Answers, choice: RecordChoice): Reports | undefined {
   const kept = state.readings.all
   const reports = new Map<string, ReadReport>()
   if (kept === undefined || answers.digests?.length !== state.digests.length) return undefined
@@ -85,7 +79,7 @@ export function readChangedAnswers(state: PollState, answers: Answers, choice: R
     if (!isSameAt(0, recordsDigest(key, report, choice), records.slice(place))) return undefined
     reports.set(key, report)
   }
-  return { ...answers, reports }
+  return reports
 }
 
 function isSameAt(place: number, one: string, other: string): boolean {
@@ -95,7 +89,7 @@ function isSameAt(place: number, one: string, other: string): boolean {
 const NO_RECORDS = '-'.repeat(ANSWER_DIGEST)
 
 /** Digests of the records of each report, as far as they may be kept, and of where they are kept. */
-export function recordDigests({ reports }: ReadAnswers, choice: RecordChoice): string {
+export function recordDigests(reports: Reports, choice: RecordChoice): string {
   let digests = ''
   for (const [key, report] of reports) if (!isFailure(report)) digests += recordsDigest(key, report, choice)
   return digests

@@ -10,13 +10,14 @@ import {
   mergeReadings,
   NOT_ASKED,
   pairsIn,
+  type Reports,
   readingKey,
   reportOfKey,
   typesIn,
 } from '../readings.ts'
 import type { ReadReport, Report } from '../reports/report.ts'
 import type { AccountCalls, FetchDeps } from './account-calls.ts'
-import { type Answers, type RawReport, readReport } from './answers.ts'
+import { type Answers, type ReportAnswer, readReport } from './answers.ts'
 import { askCompanions, type CompanionPoll } from './ask-companions.ts'
 import { askableTypes, choosePairs, listedPairs } from './choose-pairs.ts'
 import type { AccountPollSettings } from './poll-settings.ts'
@@ -37,7 +38,7 @@ export interface PollTarget {
 /** A poll with the answers that have come so far. */
 interface Poll extends CompanionPoll {
   settings: PollTarget['settings']
-  answers: Map<string, RawReport>
+  answers: Map<string, ReportAnswer>
   notAvailable: Record<string, number>
   allPairsRead: boolean
 }
@@ -202,7 +203,7 @@ function recordNone({ answers }: Poll, report: Report, pair: Pair, limit: number
 }
 
 /** Reads the answers at once: what is asked for next hangs on them. */
-function readAll({ answers }: Poll): Map<string, ReadReport | ProviderFailure> {
+function readAll({ answers }: Poll): Reports {
   const read = new Map([...answers].map(([key, answer]) => [key, readReport(key, answer)]))
   for (const [key, report] of read) answers.set(key, report)
   return read
@@ -269,7 +270,7 @@ function nameOfKey(key: string): string {
 const byNumbers = new Intl.Collator('en', { numeric: true })
 
 /** Pairs of `auto` by their ids, so that they are in the same order after every poll. What is listed is in its order already. */
-function inOrder({ answers, settings }: Poll): ReadonlyMap<string, RawReport> {
+function inOrder({ answers, settings }: Poll): ReadonlyMap<string, ReportAnswer> {
   if (settings.pairs !== 'auto') return answers
   const { once = [], paired = [] } = Object.groupBy(answers, ([key]) => (key.includes('/') ? 'paired' : 'once'))
   return new Map([...once, ...paired.sort(([a], [b]) => byNumbers.compare(a, b))])

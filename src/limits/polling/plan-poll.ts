@@ -1,7 +1,7 @@
 import type { ProviderFailure } from '../../provider/failure.ts'
 import { shareOf } from '../../tokens/plan-refresh.ts'
+import type { NearThreshold, PollTurn, TurnBecause } from '../poll-state.ts'
 import type { Series } from '../series.ts'
-import type { NearThreshold, PollTurn, TurnBecause } from './poll-turn.ts'
 
 /** The usage `at` which a series enters or leaves a level by its rule. */
 export type Boundary = Pick<NearThreshold, 'level' | 'move' | 'asks' | 'of'> & { at: number }

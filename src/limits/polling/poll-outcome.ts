@@ -1,8 +1,8 @@
 import type { ProviderFailure } from '../../provider/failure.ts'
 import type { ReportGaps } from '../../provider/read.ts'
 import type { PollFailure, PollNotes } from '../poll-state.ts'
-import { type Fetched, failuresOf, isFailure, NOT_ASKED, reportOfKey, wordsOfKey } from '../readings.ts'
-import type { ReadAnswers } from './answers.ts'
+import { failuresOf, isFailure, NOT_ASKED, type Reports, reportOfKey, wordsOfKey } from '../readings.ts'
+import type { Answers } from './answers.ts'
 
 /** Outcome of one poll for its account: readable, refused, failing. */
 export interface PollOutcome {
@@ -33,27 +33,28 @@ export type PollRecord = Pick<PollNotes, 'failing' | 'blocked'>
 const MOST_SCOPES = 20
 const SCOPE = /^[\w.:-]{1,80}$/
 
-export function outcomeOf(answers: Pick<ReadAnswers, 'reports' | 'troubles' | 'notAvailable'>): PollOutcome {
-  const missing = [...answers.reports].flatMap(([key, report]) =>
+export function outcomeOf(
+  reports: Reports,
+  { troubles, notAvailable }: Pick<Answers, 'troubles' | 'notAvailable'>,
+): PollOutcome {
+  const missing = [...reports].flatMap(([key, report]) =>
     isFailure(report) ? [{ what: reportOfKey(key)?.report.words ?? key, failure: report }] : [],
   )
-  const failures = [...failuresOf(answers.reports.values()), ...answers.troubles].filter(
-    (failure) => failure.class !== 'forbidden',
-  )
+  const failures = [...failuresOf(reports.values()), ...troubles].filter((failure) => failure.class !== 'forbidden')
   // An account may lack all that is asked for: that was read then.
-  const readAnything = missing.length === 0 || missing.length < answers.reports.size
+  const readAnything = missing.length === 0 || missing.length < reports.size
   const refusals = missing.filter(({ failure }) => failure.class === 'forbidden')
   return {
     readAnything,
     readAll: missing.length === 0,
     failures,
-    ...(readAnything && failures.length > 0 && { partly: partlyRead(answers) }),
+    ...(readAnything && failures.length > 0 && { partly: partlyRead(reports) }),
     refused: refusals.length === 0 ? undefined : refusedOf(refusals),
-    lacking: Object.keys(answers.notAvailable).map((name) => reportOfKey(name)?.report.words ?? name),
+    lacking: Object.keys(notAvailable).map((name) => reportOfKey(name)?.report.words ?? name),
   }
 }
 
-function partlyRead({ reports }: Pick<ReadAnswers, 'reports'>): PollFailure['partly'] {
+function partlyRead(reports: Reports): PollFailure['partly'] {
   const namesOf = (isMeant: (report: object) => boolean) => [
     ...new Set([...reports].flatMap(([key, report]) => (isMeant(report) ? (reportOfKey(key)?.report.name ?? []) : []))),
   ]
@@ -106,7 +107,7 @@ function blockedAfter(
 const MOST_REPORTS = 10
 
 /** Gaps after a poll: those of a report that was not read now stay. */
-export function gapsAfter(before: ReportGaps, { reports }: Pick<Fetched, 'reports'>): ReportGaps {
+export function gapsAfter(before: ReportGaps, reports: Reports): ReportGaps {
   const gaps: Record<string, readonly string[]> = {}
   for (const [key, report] of reports) {
     const name = wordsOfKey(key)
@@ -117,6 +118,6 @@ export function gapsAfter(before: ReportGaps, { reports }: Pick<Fetched, 'report
 }
 
 /** How many of these reports have gaps. */
-export function reportsWithGaps({ reports }: Pick<Fetched, 'reports'>): number {
+export function reportsWithGaps(reports: Reports): number {
   return [...reports.values()].filter((report) => !isFailure(report) && report.gaps !== undefined).length
 }

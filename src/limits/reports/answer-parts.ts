@@ -2,20 +2,18 @@ import { boundedTypes, boundedWords } from '../../provider/bounds.ts'
 import { asObject, Gaps, type JsonObject, type ListPlace, readCount } from '../../provider/read.ts'
 import type { ReadReport, ReportedValue } from './report.ts'
 
-type Numbers = Pick<ReportedValue, 'usage' | 'limit' | 'reported'>
+type Numbers = Pick<ReportedValue, 'usage' | 'limit'>
 
 /** `overallUsage` and its like. An answer without a usage is refused; anything else that is missing is reported as a gap, and the rest is read. */
 export function overallOf(gaps: Gaps, answer: JsonObject): Numbers {
   const usage = readCount(answer, 'overallUsage')
-  const limit = gaps.count(answer, 'overallLimit') ?? 0
-  return { usage, limit, ...reported(gaps.number(answer, 'overallPercentage')) }
+  return { usage, limit: gaps.count(answer, 'overallLimit') ?? 0 }
 }
 
 /** `usage` and its like, of the same kind. In an item of a list the usage is read first. */
 export function numbersOf(gaps: Gaps, answer: JsonObject, at?: ListPlace): Numbers {
   const usage = at === undefined ? readCount(answer, 'usage') : (gaps.count(answer, 'usage', at) ?? 0)
-  const limit = gaps.count(answer, 'limit', at) ?? 0
-  return { usage, limit, ...reported(gaps.number(answer, 'percentage', at)) }
+  return { usage, limit: gaps.count(answer, 'limit', at) ?? 0 }
 }
 
 /** An object type with its numbers; undefined for one that can't be identified, or has none. */
@@ -24,9 +22,8 @@ export function typeIn(gaps: Gaps, item: JsonObject, at?: ListPlace) {
   const label = gaps.text(item, 'pluralLabel', at) ?? objectTypeId
   const limit = gaps.count(item, 'limit', at) ?? 0
   const usage = gaps.count(item, 'usage', at)
-  const percentage = reported(gaps.number(item, 'percentage', at))
   if (objectTypeId === undefined || usage === undefined || label === undefined) return undefined
-  return { objectTypeId, label: boundedWords(label), usage, limit, ...percentage }
+  return { objectTypeId, label: boundedWords(label), usage, limit }
 }
 
 /** A report of the provider's object types one by one, and of custom objects together, which an account may have none of. */
@@ -48,8 +45,4 @@ export function readByOrigin(json: unknown, { ofType, ofCustom }: Record<'ofType
     ...(leftOut === 0 ? {} : { leftOut }),
     ...gaps.named(),
   }
-}
-
-function reported(percentage: number | undefined): { reported?: number } {
-  return percentage === undefined ? {} : { reported: percentage }
 }

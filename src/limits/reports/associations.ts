@@ -1,7 +1,7 @@
 import { boundedRecords, boundedWords } from '../../provider/bounds.ts'
 import { asObject, Gaps, type JsonObject, type ListPlace, type ObjectId, readCount } from '../../provider/read.ts'
 import type { Pair } from '../pair.ts'
-import type { ReadReport, Report, ReportedRecord } from './report.ts'
+import type { ReadReport, Report, SampleRecord } from './report.ts'
 
 /** The provider shows a record as near its limit from this share on; below it there is nothing to see. */
 const SHOWN_FROM = 80
@@ -47,8 +47,6 @@ export const associations: Report = {
     const near = gaps.list(answer, 'nearLimitFromRecordSamples', (item, at) => {
       const record = recordIn(gaps, item, at)
       const usage = gaps.count(item, 'usage', at)
-      // The percentage of a record is not used, but named where it is odd.
-      gaps.number(item, 'percentage', at)
       // Without its usage it would pass for one that is at its limit.
       return record === undefined || usage === undefined ? undefined : { ...record, usage }
     })
@@ -71,7 +69,7 @@ function valuesOf({ from, to }: Pair, { limit, atLimit, nearLimit, fullest }: Nu
   }
 }
 
-function recordIn(gaps: Gaps, item: JsonObject, at: ListPlace): ReportedRecord | undefined {
+function recordIn(gaps: Gaps, item: JsonObject, at: ListPlace): SampleRecord | undefined {
   const label = gaps.text(item, 'label', at)
   const objectId = gaps.id(item, 'objectId', at)
   if (objectId === undefined) return undefined
@@ -87,7 +85,7 @@ function atLeast(samples: readonly { objectId: ObjectId }[], total: number): num
  * Usage of the fullest record shown. A record at its limit comes without a number and counts as full; where none is shown at
  * all, every record is below the share from which they are, and 0 stands for that.
  */
-function fullestUsage({ limit, atLimit, nearLimit, shown }: Omit<Numbers, 'fullest'> & { shown: ReportedRecord[] }) {
+function fullestUsage({ limit, atLimit, nearLimit, shown }: Omit<Numbers, 'fullest'> & { shown: SampleRecord[] }) {
   const usages = shown.map(({ usage = 0 }) => usage)
   if (atLimit > 0) usages.push(limit)
   else if (nearLimit > 0 && usages.length === 0) usages.push(Math.ceil((limit * SHOWN_FROM) / 100))

@@ -17,18 +17,17 @@ export interface ReportedValue extends SeriesName {
   usage: number
   /** 0: none, or it could not be read. */
   limit: number
-  /** The provider's own percentage: its unit is not given, so nothing is decided by it. */
-  reported?: number
 }
 
 /** Samples of the records behind a report's numbers, as the provider shows them. */
-export interface ReportedRecords {
-  atLimit: ReportedRecord[]
-  nearLimit: ReportedRecord[]
+export interface RecordSamples {
+  atLimit: SampleRecord[]
+  nearLimit: SampleRecord[]
 }
 
-export interface ReportedRecord {
+export interface SampleRecord {
   objectId: ObjectId
+  /** Text from outside: clean and escape it wherever it is shown. Absent where labels are not kept. */
   label?: string
   /** Absent for a record that is at its limit: the provider then gives no number. */
   usage?: number
@@ -37,7 +36,7 @@ export interface ReportedRecord {
 /** The contents of an answer. */
 export interface ReadReport {
   values: readonly ReportedValue[]
-  records?: ReportedRecords
+  records?: RecordSamples
   /** The first parts that could not be read, each with what is wrong with it; absent: all of it was. */
   gaps?: string[]
   /** Some object types could not be read: one that it doesn't name may still be there. */

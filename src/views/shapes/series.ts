@@ -61,10 +61,6 @@ export const SeriesShape = shape('Series', 'One number that moves toward a limit
   usage,
   limit,
   percent,
-  reportedPercent: z
-    .number()
-    .exactOptional()
-    .describe("The provider's own `percentage`, unchanged, for comparison. Plimsoll does not use it."),
   measuredAt: momentOrNull('When that was read.'),
   daysLeft: days('Until the limit is reached; 0 at or over it; null: not in sight, or not known.').nullable(),
   forecast: ForecastShape.nullable().describe('Null where there is none: `forecastReason` has the reason.'),

@@ -11,14 +11,13 @@ const CONTACTS = {
 }
 const REPORT = { overallLimit: 1000, overallUsage: 960, overallPercentage: 96, byObjectType: [CONTACTS] }
 
-const OVERALL_READ = { metric: 'customProperties.overall', usage: 960, limit: 1000, reported: 96 }
+const OVERALL_READ = { metric: 'customProperties.overall', usage: 960, limit: 1000 }
 const CONTACTS_READ = {
   metric: 'customProperties.objectType',
   objectTypeId: '0-1',
   label: 'Contacts',
   usage: 123,
   limit: 1000,
-  reported: 12.3,
 }
 const READ = { values: [OVERALL_READ, CONTACTS_READ] }
 

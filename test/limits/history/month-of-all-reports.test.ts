@@ -2,12 +2,12 @@ import { expect, test } from 'vitest'
 import { type Change, changeBetween } from '../../../src/limits/history/change.ts'
 import { encodeBlock, encodeChange } from '../../../src/limits/history/stored-changes.ts'
 import { writePollState } from '../../../src/limits/poll-state-text.ts'
-import { type Fetched, mergeReadings, type Readings } from '../../../src/limits/readings.ts'
+import { mergeReadings, type Readings } from '../../../src/limits/readings.ts'
 import { REPORTS } from '../../../src/limits/reports/all-reports.ts'
 import type { ReportedValue } from '../../../src/limits/reports/report.ts'
 import { dice } from '../../support/dice.ts'
 import { reportsOf } from '../../support/large-reports.ts'
-import { polledState, readBody } from '../reports.ts'
+import { type Fetched, polledState, readBody } from '../reports.ts'
 
 const START = Date.UTC(2026, 1, 1)
 const HUB = 20_000_000

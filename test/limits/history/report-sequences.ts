@@ -1,8 +1,8 @@
 import fc from 'fast-check'
-import { type Fetched, isFailure, mergeReadings, type Readings } from '../../../src/limits/readings.ts'
+import { isFailure, mergeReadings, type Readings } from '../../../src/limits/readings.ts'
 import { seriesOf } from '../../../src/limits/series.ts'
 import type { ProviderFailure } from '../../../src/provider/failure.ts'
-import { associations, fetched, properties } from '../reports.ts'
+import { associations, type Fetched, fetched, properties } from '../reports.ts'
 
 type Types = Record<string, [number, number]>
 

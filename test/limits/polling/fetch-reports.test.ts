@@ -4,7 +4,7 @@ import type { PollState } from '../../../src/limits/poll-state.ts'
 import { AccountCalls, type FetchDeps } from '../../../src/limits/polling/account-calls.ts'
 import { type Answers, readAnswers } from '../../../src/limits/polling/answers.ts'
 import { fetchReports, type PollTarget, wasUnauthorized } from '../../../src/limits/polling/fetch-reports.ts'
-import { type Fetched, failuresOf, mergeReadings, NOT_ASKED, type Readings } from '../../../src/limits/readings.ts'
+import { failuresOf, mergeReadings, NOT_ASKED, type Readings, type Reports } from '../../../src/limits/readings.ts'
 import { REPORTS, reportNamed } from '../../../src/limits/reports/all-reports.ts'
 import type { Report } from '../../../src/limits/reports/report.ts'
 import { InFlight } from '../../../src/runtime/concurrency.ts'
@@ -30,11 +30,13 @@ const AUTO: All = {
   readings: undefined,
   pausedUntil: 0,
 }
+const TYPES = properties(6, 100, { '0-1': [1, 9], '0-2': [2, 9], '2-7': [3, 9] })
 const never = new AbortController().signal
-const pairsOf = (answers: Fetched | undefined) => pairReports(answers?.reports ?? [])
+type Fetched = { reports: Reports } | undefined
+const pairsOf = (answers: Fetched) => pairReports(answers?.reports ?? [])
 const callsOf = (answers: Pick<Answers, 'calls'> | undefined) =>
   answers?.calls?.reduce((sum, [, calls]) => sum + calls, 0)
-const ownOf = (answers: Fetched | undefined) => answers?.reports.get('customProperties')
+const ownOf = (answers: Fetched) => answers?.reports.get('customProperties')
 
 function worker(does: FakeAnswers = {}, requests = 20, clock = new HandClock()) {
   const provider = fakeProvider({
@@ -61,8 +63,8 @@ function worker(does: FakeAnswers = {}, requests = 20, clock = new HandClock()) 
   const fetch = async (asked: All, signal = never) => {
     const answers = await hear(asked, signal)
     if (answers === undefined) return undefined
-    const read = readAnswers(answers)
-    return { ...read, failures: [...failuresOf(read.reports.values()), ...read.troubles] }
+    const reports = readAnswers(answers)
+    return { ...answers, reports, failures: [...failuresOf(reports.values()), ...answers.troubles] }
   }
   return { hear, fetch, provider, clock, paused }
 }
@@ -93,11 +95,12 @@ describe('fetching the reports of an account', () => {
     expect(fetched && wasUnauthorized(fetched)).toBe(false)
   })
 
-  test.each([
-    ['customProperties', { customProperties: fails('unauthorized') }],
-    ['a pair', { associations: fails('unauthorized') }],
-  ] as [string, FakeAnswers][])('tells that the access token was not accepted by %s', async (_, does) => {
-    const fetched = await worker(does).fetch(listed(PAIRS))
+  test.each<[string, FakeAnswers, All]>([
+    ['customProperties', { customProperties: fails('unauthorized') }, listed(PAIRS)],
+    ['a pair', { associations: fails('unauthorized') }, listed(PAIRS)],
+    ['a companion', { customProperties: reads(TYPES), associationSources: fails('unauthorized') }, AUTO],
+  ])('tells that the access token was not accepted by %s', async (_, does, asked) => {
+    const fetched = await worker(does).fetch(asked)
     expect(fetched && wasUnauthorized(fetched)).toBe(true)
   })
 
@@ -147,28 +150,11 @@ describe('a poll that is told that it is enough', () => {
     expect(paused).toEqual([[HUB, clock.now() + 10_000]])
   })
 
-  test('has no failure where nothing was left out', async () => {
-    const bucket = { intervalMs: 10_000, max: 110, remaining: 20 }
-    const { fetch, clock } = worker({ associations: async () => ({ ok: true, value: associations(5), bucket }) })
-    const fetched = await fetch(listed(PAIRS))
-    expect(fetched).toMatchObject({ failures: [], pausedUntil: clock.now() + 10_000 })
-    expect(callsOf(fetched)).toBe(3)
-  })
-
   test('has nothing to say of pairs that it did not come to and that were never read', async () => {
     const { fetch, clock } = worker()
     const asked = { ...listed(PAIRS), pausedUntil: clock.now() + 60_000 }
     const fetched = await fetch(asked)
     expect([...(fetched?.reports.keys() ?? [])]).toEqual(['customProperties'])
-  })
-
-  test('before it began asks nothing', async () => {
-    const { fetch, provider, clock } = worker()
-    const pausedUntil = clock.now() + 60_000
-    const fetched = await fetch({ ...listed(PAIRS, before), pausedUntil })
-    expect(fetched).toMatchObject({ calls: undefined, pausedUntil, failures: [{ code: 'paused' }] })
-    expect(provider.calls).toEqual([])
-    expect(clock.waits).toEqual([])
   })
 
   test('asks first, the next time, for what has waited longest', async () => {
@@ -181,55 +167,8 @@ describe('a poll that is told that it is enough', () => {
   })
 })
 
-test('several pairs are under way at a time, and not more than a few', async () => {
-  let running = 0
-  let most = 0
-  const { fetch } = worker(
-    {
-      associations: async () => {
-        most = Math.max(most, ++running)
-        await new Promise(setImmediate)
-        running--
-        return { ok: true, value: associations(5) }
-      },
-    },
-    1_000,
-  )
-  const many = Array.from({ length: 30 }, (_, n) => ({ from: '0-1', to: `2-${n}` }))
-  expect(callsOf(await fetch(listed(many)))).toBe(31)
-  expect(most).toBe(5)
-})
-
-test('no call is counted earlier than it is made, however slow the answers are', async () => {
-  const made: number[] = []
-  const { fetch, clock } = worker(
-    {
-      associations: async () => {
-        made.push(clock.now())
-        await clock.wait(900)
-        return { ok: true, value: associations(5) }
-      },
-    },
-    10,
-  )
-  const many = Array.from({ length: 40 }, (_, n) => ({ from: '0-1', to: `2-${n}` }))
-  const fetched = fetch(listed(many))
-  let isOver = false
-  void fetched.finally(() => {
-    isOver = true
-  })
-  while (!isOver) {
-    await Promise.race([fetched, clock.sleeper()])
-    await new Promise(setImmediate)
-    clock.move(900)
-  }
-  expect(made).toHaveLength(40)
-  for (const at of made)
-    expect(made.filter((other) => other > at - 10_000 && other <= at).length).toBeLessThanOrEqual(10)
-})
-
 describe('with automatic pairs', () => {
-  const report = properties(6, 100, { '0-1': [1, 9], '0-2': [2, 9], '2-7': [3, 9] })
+  const report = TYPES
   const named = (...ids: string[]) => ({
     ok: true as const,
     value: ids.map((objectTypeId) => ({ objectTypeId, hasRecordsAtLimit: true, hasRecordsNearLimit: false })),
@@ -263,13 +202,6 @@ describe('with automatic pairs', () => {
     expect(ownOf(fetched)).toEqual(readBody('customProperties', report))
     expect(fetched).toMatchObject({ failures: [] })
     expect(callsOf(fetched)).toBe(7)
-  })
-
-  test('reads no more pairs in one poll than pairsPerPoll allows', async () => {
-    const all = async () => named('0-1', '0-2', '2-7')
-    const { fetch, provider } = auto({ associationSources: all, associationTargets: all })
-    await fetch({ ...AUTO, pairsPerPoll: 2 })
-    expect(provider.calls.filter(([name]) => name === 'associations')).toHaveLength(2)
   })
 
   test('a pair that is no longer named is asked for until it has nothing, then reads as nothing without a call', async () => {
@@ -374,12 +306,6 @@ describe('with automatic pairs', () => {
     },
   )
 
-  test('a refused access token at a companion is worth a refresh, too', async () => {
-    const { fetch } = auto({ associationSources: fails('unauthorized', { status: 401 }) })
-    const fetched = await fetch(AUTO)
-    expect(fetched && wasUnauthorized(fetched)).toBe(true)
-  })
-
   test('a report that fails is no reason not to ask for the pairs of the object types that were known', async () => {
     const { fetch, provider } = auto({ customProperties: fails('transient', { status: 500 }) })
     const fetched = await fetch({ ...AUTO, readings: readings(1, report) })
@@ -407,16 +333,6 @@ describe('with automatic pairs', () => {
     expect(pairNumbers(after)['0-2/0-1']).toMatchObject({ limit: 0, atLimit: 0, nearLimit: 0 })
     const again = await fetch({ ...AUTO, readings: { 'associations/0-2/0-1': after['associations/0-2/0-1'] as never } })
     expect(again?.failures).toEqual([])
-  })
-
-  test('a 429 at a companion ends the poll', async () => {
-    const { fetch, provider, clock } = auto({ associationSources: fails('transient', { status: 429 }) })
-    const before = readings(1, report, { '0-1/0-2': associations(9, [8]) })
-    const fetched = await fetch({ ...AUTO, readings: before })
-    expect(provider.calls).toHaveLength(2)
-    expect(ownOf(fetched)).toEqual(readBody('customProperties', report))
-    expect(fetched).toMatchObject({ pausedUntil: clock.now() + 10_000 })
-    expect(fetched && pairNumbers(mergeReadings(before, fetched))).toEqual(pairNumbers(before))
   })
 })
 
@@ -446,27 +362,10 @@ describe('a report that the plan of an account may lack', () => {
     expect(provider.calls.map(([name]) => name)).toEqual(['customProperties', 'customProperties', 'pipelines'])
   })
 
-  test('is there again once it answers', async () => {
-    const { fetch, clock } = worker({ report: reads(body) })
-    const fetched = await fetch({ ...asked, notAvailable: { pipelines: clock.now() } })
-    expect(fetched?.notAvailable).toEqual({})
-    expect(fetched?.reports.get('pipelines')).toEqual({ values: [] })
-  })
-
   test('is no longer known as such where it is not asked for any more', async () => {
     const { fetch, clock } = worker({ report: reads(body) })
     const notAvailable = { pipelines: clock.now() + 1 }
     expect((await fetch({ ...asked, reports: REPORTS.slice(0, 1), notAvailable }))?.notAvailable).toEqual({})
-  })
-
-  test('is asked for all the same where there is no other: a poll without a call would be made again at once', async () => {
-    const { fetch, clock } = worker({ report: fails('client', { status: 404 }) })
-    const alone = { ...asked, reports: [pipelines], notAvailable: { pipelines: clock.now() + 1_000 } }
-    expect(await fetch(alone)).toMatchObject({
-      calls: [[clock.now(), 1]],
-      notAvailable: lacking,
-      failures: [],
-    })
   })
 
   test('is not lacking where the provider is only away, or the token refused', async () => {

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import type { PollTurn } from '../../../src/limits/poll-state.ts'
 import {
   type Boundary,
   type PollFindings,
@@ -7,7 +8,6 @@ import {
   planPoll,
   regularPeriod,
 } from '../../../src/limits/polling/plan-poll.ts'
-import type { PollTurn } from '../../../src/limits/polling/poll-turn.ts'
 import type { Series } from '../../../src/limits/series.ts'
 import type { FailureClass, ProviderFailure } from '../../../src/provider/failure.ts'
 
