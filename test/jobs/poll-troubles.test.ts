@@ -1,12 +1,11 @@
 import { describe, expect, test } from 'vitest'
 import { refreshOne } from '../../jobs/refresh-tokens.ts'
 import { sweepFleet } from '../../jobs/sweep-fleet.ts'
-import { isOldEnoughToDoubt } from '../../src/limits/polling/make-poll.ts'
 import { NO_ACCOUNT, NO_ALERT_WRITES } from '../../src/redis/steps.ts'
 import { Secret } from '../../src/runtime/secret.ts'
 import { createVault } from '../../src/tokens/vault.ts'
 import { watchJson } from '../../src/views/poll-texts.ts'
-import { associations, type PropertiesBody, properties } from '../limits/reports.ts'
+import { associations, properties } from '../limits/reports.ts'
 import { putToken, SEEDED_VERSION } from '../support/accounts.ts'
 import { fails, failure, reads, tokens } from '../support/fake-provider.ts'
 import { HUB } from '../support/world.ts'
@@ -153,6 +152,7 @@ describe('polls that fail', () => {
     expect(await one.read()).toMatchObject({ polledAt: one.clock.now(), pollFailure: { count: 1 } })
     expectRegular(await one.waits())
     // A brand-new token that is refused is not worth another refresh.
+    one.clock.move(30_000)
     await one.poll()
     expect(refreshes).toBe(1)
     expect(await one.read()).toMatchObject({ pollFailure: { count: 2 } })
@@ -179,19 +179,6 @@ describe('polls that fail', () => {
     const alerts = await one.alerts()
     expect(outline(alerts)).toEqual(['poll firing entered'])
     expect(alerts[0]?.message).toContain('A newly refreshed token is refused, too.')
-  })
-
-  test('because the access token expired unseen work after one refresh', async () => {
-    const one = await fleet()
-    one.clock.move(DAY)
-    one.says.customProperties = fails('unauthorized')
-    one.says.refresh = async () => {
-      one.says.customProperties = reads(properties(12))
-      return tokens('access-2', undefined, 365 * DAY)
-    }
-    await one.poll()
-    expect(one.calls().filter((name) => name === 'refresh')).toHaveLength(1)
-    expect(await one.read()).toMatchObject({ pollFailure: null, polledAt: one.clock.now() })
   })
 })
 
@@ -270,31 +257,6 @@ describe('an access token that no key opens', () => {
 })
 
 describe('object types that come and go', () => {
-  test('are one line of the log, which names a few of them, and no alert', async () => {
-    const one = await fleet()
-    const types = (...ids: string[]) => properties(10, 1_000, Object.fromEntries(ids.map((id) => [id, [1, 10]])))
-    const read = async (report: PropertiesBody) => {
-      one.clock.move(EVERY_MS)
-      one.says.customProperties = reads(report)
-      await one.poll()
-      return one
-        .said('poll.types-changed')
-        .map(({ hubId, appeared, disappeared, appearedIds, disappearedIds }) => [
-          hubId,
-          `${appeared}: ${appearedIds}`,
-          `${disappeared}: ${disappearedIds}`,
-        ])
-    }
-    expect(await read(types('0-1', '0-2'))).toEqual([])
-    expect(await read(types('0-2', '2-7'))).toEqual([[HUB, '1: 2-7', '1: 0-1']])
-    const others = Array.from({ length: 50 }, (_, n) => `3-${n}`)
-    expect(await read(types('0-2', '2-7', ...others))).toEqual([
-      [HUB, '1: 2-7', '1: 0-1'],
-      [HUB, `50: ${others.slice(0, 10).join(' ')}`, '0: '],
-    ])
-    expect(await one.alerts()).toEqual([])
-  })
-
   test('that are too many to be kept are counted, and told once until there are no more of them', async () => {
     const one = await fleet()
     const many = Array.from({ length: 510 }, (_, n): [string, [number, number]] => [`2-${1_000 + n}`, [1, 10]])
@@ -415,12 +377,4 @@ describe('the index of fresh readings', () => {
     )
     expect(await one.coverage()).toMatchObject({ polled: 0, notWatched: 0 })
   })
-})
-
-test.each([
-  ['is brand-new', 30_000, false],
-  ['is older than a minute', 61_000, true],
-])('a token that is refused and %s is doubted: of an age of %i ms: %s', (_, ageMs, isDoubted) => {
-  const obtainedAt = 10_000_000 - ageMs
-  expect(isOldEnoughToDoubt({ obtainedAt, expiresAt: obtainedAt + 1_800_000 }, 10_000_000)).toBe(isDoubted)
 })

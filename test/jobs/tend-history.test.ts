@@ -116,22 +116,6 @@ describe('tending histories', () => {
     expect(await one.changes(5)).toBe(1)
   })
 
-  test('goes on where it was stopped', async () => {
-    const hubIds = [5, 69, 133, 197]
-    const one = await fleet(hubIds)
-    const { replace } = one.history
-    let left = 2
-    one.history.replace = (...all) => {
-      if (--left === 0) one.stop.abort()
-      return replace.apply(one.history, all)
-    }
-    await one.tend()
-    one.history.replace = replace
-    expect((await Promise.all(hubIds.map(one.changes))).sort()).toEqual([1, 1, 4, 4])
-    await tendHistory(one.services, new AbortController().signal)
-    expect(await one.outcomes()).toEqual({ 'forecast stored': 4, 'thin-out replaced': 4 })
-  })
-
   test('is done by whoever is at work', async () => {
     const one = await fleet([5, 69, 6], new HandClock(systemClock.now()))
     const { keys, services } = one
@@ -140,11 +124,5 @@ describe('tending histories', () => {
     workers.wake('tend-history', systemClock.now())
     await eventually('all', async () => (await Promise.all([5, 69, 6].map(one.changes))).join() === '1,1,1')
     expect(Object.keys(await one.store.hgetall(keys.progress))).toContain('tend-history')
-  })
-
-  test('is handed on one chunk at a time, also by daemons that look at once', async () => {
-    const one = await fleet([5])
-    await Promise.all([one.sweep(), one.sweep()])
-    expect(await one.queue.getWaitingCount()).toBe(1)
   })
 })

@@ -2,61 +2,15 @@ import { describe, expect, test } from 'vitest'
 import type { PollChanges } from '../../src/limits/poll.ts'
 import { SampleStore } from '../../src/limits/samples.ts'
 import { NO_ALERT_WRITES, stepJson } from '../../src/redis/steps.ts'
-import { dump, outboxOf } from '../support/accounts.ts'
+import { dump } from '../support/accounts.ts'
 import { redisOfFile } from '../support/of-file.ts'
-import {
-  alsoWrites,
-  BESIDE,
-  HUB,
-  LATER,
-  loadedOf,
-  NOW,
-  NUMBERS,
-  polledAccounts,
-  RESTS,
-  result,
-  writes,
-} from './polled-accounts.ts'
-import { associations, polledState, samples } from './reports.ts'
+import { alsoWrites, BESIDE, HUB, LATER, NOW, polledAccounts, RESTS, result, writes } from './polled-accounts.ts'
+import { associations, samples } from './reports.ts'
 
 const redis = redisOfFile()
 const account = () => polledAccounts(redis)
 
 describe('what a poll found', () => {
-  test('is committed in one step', async () => {
-    const { polls, keys, store, services, claim, dueAt } = await account()
-    const until = await claim()
-    const alerts = writes('', 'new')
-    const found = { ...result(until, { alerts }), state: polledState(NOW + 1_000, NUMBERS, { hasAlerts: true }) }
-    expect(await polls.commit([found])).toEqual(['committed'])
-    const loaded = loadedOf(await polls.loadOne(HUB))
-    expect(loaded).toMatchObject({
-      state: { polledAt: NOW + 1_000 },
-      alertStates: { overall: 'new' },
-      record: undefined,
-    })
-    expect(loaded.state.readings.all).toEqual(NUMBERS)
-    expect(await dueAt()).toBe(NOW + 900_000)
-    expect(await outboxOf(store, keys, HUB)).toEqual([{ id: 'a' }])
-    expect(await store.smembers(keys.alerting)).toEqual([String(HUB)])
-    expect(await services.history.changes(HUB)).toMatchObject({
-      readAt: NOW + 1_000,
-      current: new Map([['overall', { usage: 5, limit: 1_000 }]]),
-      changes: [{ at: NOW + 1_000, before: [['overall', undefined]] }],
-    })
-  })
-
-  test('of which nothing could be read keeps the numbers, and writes no history', async () => {
-    const { polls, poll, claim, store, own } = await account()
-    await polls.commit([result(await claim())])
-    const failing = { count: 1, reason: 'x', at: LATER, since: LATER }
-    expect(await poll(LATER, () => ({ state: { failing, polledAt: NOW + 1_000 } }))).toBe('committed')
-    const loaded = loadedOf(await polls.loadOne(HUB))
-    expect(loaded.state).toMatchObject({ failing, polledAt: NOW + 1_000 })
-    expect(loaded.state.readings.all).toEqual(NUMBERS)
-    expect(await store.llen(own.history)).toBe(1)
-  })
-
   test('ranks the account by its nearest limit, until it is near none or is not polled any more', async () => {
     const { poll, keys, store } = await account()
     const ranked = () => store.zrange(keys.nearest, '0', '-1', 'WITHSCORES')

@@ -56,30 +56,6 @@ describe('the claim of a poll', () => {
     expect(await dueAt()).toBe(NOW + 900_000)
   })
 
-  test('of a poll that was put off leaves it to the next one to deal with what interrupted it', async () => {
-    const { polls, store, own, claim } = await account()
-    await polls.commit([result(await claim())])
-    await store.setrange(own.poll, 0, '1')
-    const kept = {
-      ...result(await claim(), {}),
-      more: undefined,
-      state: polledState(NOW, NUMBERS, { isInterrupted: true }),
-    }
-    expect(await polls.commit([kept])).toEqual(['committed'])
-    expect(loadedOf(await polls.loadOne(HUB)).record).toMatchObject({ state: 'active' })
-    await polls.commit([{ ...result(await claim()), more: undefined }])
-    expect(loadedOf(await polls.loadOne(HUB)).record).toBeUndefined()
-  })
-
-  test('that was committed and is sent again, by a connection that broke, changes nothing', async () => {
-    const { polls, keys, store, claim } = await account()
-    const found = result(await claim(), { alerts: writes('', 'new') })
-    await polls.commit([found])
-    const before = await dump(store, keys)
-    expect(await polls.commit([found])).toEqual(['lost'])
-    expect(await dump(store, keys)).toEqual(before)
-  })
-
   test('of an account that is not polled any more is gone, and nothing of it comes back', async () => {
     const { polls, keys, store, claim, dueAt } = await account()
     const until = await claim()
@@ -102,15 +78,6 @@ describe('the claim of a poll', () => {
     await connect({ obtainedAt: NOW + 5 })
     expect(await polls.commit([result(until)])).toEqual(['lost'])
     expect(await dueAt()).toBe(NOW + 5)
-  })
-
-  test('of an account that is told to wait meanwhile is lost, and followed by no other before its time', async () => {
-    const { polls, keys, store, claim, dueAt } = await account()
-    const until = await claim()
-    // As `recordRefreshFailure` leaves it.
-    await store.zadd(keys.due.poll, LATER, HUB)
-    expect(await polls.commit([result(until)])).toEqual(['lost'])
-    expect(await dueAt()).toBe(LATER)
   })
 })
 
@@ -157,11 +124,6 @@ describe('what the next poll goes by', () => {
     return { ...all, refuse, failing }
   }
 
-  test('is what the last one left', async () => {
-    const { polls, failing } = await seenBefore()
-    expect(loadedOf(await polls.loadOne(HUB)).state).toMatchObject({ ...RESTS, failing })
-  })
-
   test('is less where it was not polled for a while: it left the ranking, and the poll that was under way does not bring it back', async () => {
     const { polls, store, claim, refuse, pollState, own, failing, keys } = await seenBefore()
     const until = await claim()
@@ -196,23 +158,6 @@ describe('what the next poll goes by', () => {
       expect((await store.getBuffer(own.poll))?.toString('latin1', 0, 1)).toBe('2')
     }
   })
-
-  test('is what it was again once a poll was committed since', async () => {
-    const { poll, account: connect, pollState } = await seenBefore()
-    await connect({ obtainedAt: NOW + 5 })
-    await poll(LATER, () => ({ state: RESTS }))
-    expect(await pollState()).toMatchObject({ isInterrupted: false, polledAt: LATER, ...RESTS })
-  })
-
-  test.each(['x', 'text of another version'])(
-    'is left as it is by a mark where nobody can read it: %j',
-    async (stored) => {
-      const { store, own, refuse } = await seenBefore()
-      await store.set(own.poll, stored)
-      expect(await refuse()).toBe('refused')
-      expect(await store.get(own.poll)).toBe(stored)
-    },
-  )
 
   test('of another type keeps no step from being done', async () => {
     const { store, own, refuse, account: connect } = await seenBefore()

@@ -101,19 +101,6 @@ describe('polls of many accounts', () => {
     expect(loaded.every(({ state }) => state.readings.text === FIRST.text)).toBe(true)
   })
 
-  test('begin without those that are not there, and none is none', async () => {
-    const { polls } = await accounts(HUB, OTHER)
-    const loaded = await polls.load([999, HUB, 1_000, OTHER])
-    expect(loaded.map((one) => (one instanceof Error || one === 'gone' ? one : one.hubId))).toEqual([
-      'gone',
-      HUB,
-      'gone',
-      OTHER,
-    ])
-    expect(await polls.load([])).toEqual([])
-    expect(await polls.commit([])).toEqual([])
-  })
-
   test('are committed together, each by its own claim', async () => {
     const all = [HUB, OTHER, BESIDE, FAR, OTHER + 64, 999]
     const { polls, store, claim, dueAt, keys } = await accounts(...all.slice(0, -1))
@@ -209,12 +196,6 @@ describe('the plan of an account', () => {
     await poll(LATER)
     expect(await polls.move(planned, { ...TURN, at: NOW })).toBe('lost')
     expect(await dueAt()).toBe(LATER + 900_000)
-  })
-
-  test('is none of an account that is not polled, or was not yet', async () => {
-    const { polls } = await account()
-    expect(await polls.planned(HUB)).toBeUndefined()
-    expect(await polls.planned(999)).toBeUndefined()
   })
 })
 

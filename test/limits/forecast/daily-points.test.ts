@@ -22,14 +22,6 @@ function daysOf(snapshots: Snapshot[], days: number, readUntil: number | undefin
 }
 
 describe('the value of a day', () => {
-  test('ends with the day, at the time of day at which it is asked for', () => {
-    expect(daysOf([overall(at(0), 1), overall(at(1, 0), 2)], 2)).toEqual([
-      [0, 1],
-      [1, 2],
-    ])
-    expect(daysOf([overall(at(0), 1), overall(at(1, 0) - 1, 2)], 1)).toEqual([[0, 2]])
-  })
-
   test('is none for days that began after the last reading', () => {
     expect(daysOf([overall(at(0), 5)], 4, at(1, 7))).toEqual([
       [0, 5],

@@ -59,18 +59,6 @@ describe('the forecast of an account', () => {
     expect((await stored())?.length).toBeLessThan(160)
   })
 
-  test('reads a limit that moves as no growth', async () => {
-    const { deps, told } = await polledDaily(20, (n, at) => readings(at, properties(500, 1_000 - 20 * n)))
-    await forecastAccount(deps, HUB, NOW)
-    expect(await told()).toMatchObject({ rising: {}, tooFew: {} })
-  })
-
-  test('does without days after the last reading', async () => {
-    const { deps, told } = await polledDaily(6, (n, at) => readings(at, properties(n)))
-    await forecastAccount(deps, HUB, NOW + UTC_DAY_MS * 5)
-    expect(await told()).toMatchObject({ tooFew: { overall: 6 } })
-  })
-
   test('of a report that could not be read any more ends with its last day', async () => {
     const { deps, told } = await polledDaily(20, (n, at) => ({
       ...readings(at, properties(n)),
@@ -86,14 +74,6 @@ describe('the forecast of an account', () => {
     expect(await stored()).not.toBeNull()
     expect(await forecastAccount(deps, HUB, NOW)).toBe('none')
     expect(await stored()).toBeNull()
-  })
-
-  test('is told once: again changes nothing but when', async () => {
-    const { deps, told } = await polledDaily(12, (n, at) => readings(at, properties(5 * n)))
-    await forecastAccount(deps, HUB, NOW)
-    const first = await told()
-    await forecastAccount(deps, HUB, NOW + 1_000)
-    expect(await told()).toEqual({ ...first, at: NOW + 1_000 })
   })
 
   test('is on record from the first day on which a limit is near, and judged when it is reached', async () => {
@@ -163,15 +143,6 @@ describe('the pace of a series', () => {
     const usages = Array.from({ length: 30 }, (_, n) => Math.min(100, 60 + 4 * n))
     expect(tell(overall, usages).rising.overall).toEqual(exactly(4))
     expect(tell(overall, Array(30).fill(100)).tooFew).toEqual({ overall: 0 })
-  })
-
-  test('over its limit goes on', () => {
-    expect(
-      tell(
-        overall,
-        Array.from({ length: 30 }, (_, n) => 90 + n),
-      ).rising.overall?.perDay,
-    ).toBe(1)
   })
 
   test('of the fullest record leaves out the days on which none was shown', () => {

@@ -18,12 +18,6 @@ test('outcomes are counted for 30 days, and never more than that are kept', asyn
   expect(await store.hkeys(keys.forecastOutcomes)).toEqual(['20429:later', '20430:open'])
 })
 
-test('an account in which no prediction ended costs nothing', async () => {
-  const keys = redis.freshKeys()
-  await countOutcomes(redis.store, keys, [], NOW)
-  expect(await redis.store.exists(keys.forecastOutcomes)).toBe(0)
-})
-
 test('what can not be read counts nothing, and is replaced', async () => {
   const [{ store }, keys] = [redis, redis.freshKeys()]
   await store.hset(keys.forecastOutcomes, { '20400:held': 'many', '20400:won': '3', x: '1', '20399:held': '4' })

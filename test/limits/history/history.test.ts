@@ -4,7 +4,7 @@ import type { AccountHistory, History } from '../../../src/limits/history/histor
 import { mergeReadings, type Readings } from '../../../src/limits/readings.ts'
 import { HUB, worldOfFile } from '../../support/world.ts'
 import { associations, fetched, pollAccount, properties, readings } from '../reports.ts'
-import { expectedOf, GAP_MS, plainSeries, START, sequences, sorted } from './report-sequences.ts'
+import { expectedOf, GAP_MS, START, sequences, sorted } from './report-sequences.ts'
 
 const world = worldOfFile()
 
@@ -49,25 +49,6 @@ describe('history', () => {
     )
   })
 
-  test('has one snapshot per change, and one of how things stood at its beginning', async () => {
-    const all = [1, 1, 2, 3].map((usage, n) => readings(at(n), properties(usage)))
-    const { history } = await polled(...all)
-    const usages = async (from: number, to: number) =>
-      (await history.read(HUB, from, to)).map((one) => [one.at, one.series[0]?.usage])
-    expect(await usages(0, at(9))).toEqual([
-      [at(0), 1],
-      [at(2), 2],
-      [at(3), 3],
-    ])
-    expect(await usages(at(1), at(2))).toEqual([
-      [at(0), 1],
-      [at(2), 2],
-    ])
-    expect(await usages(at(0) + 1, at(1))).toEqual([[at(0), 1]])
-    expect(await usages(at(8), at(9))).toEqual([[at(3), 3]])
-    expect(await usages(0, START - 1)).toEqual([])
-  })
-
   test('of an account that was never polled is empty', async () => {
     const { history } = await polled()
     expect(await history.read(HUB, 0, START)).toEqual([])
@@ -101,15 +82,6 @@ describe('history', () => {
       await poll(when, now)
     }
     expect(await history.read(HUB, 0, at(0) + 3 * GAP_MS)).toHaveLength(1)
-  })
-
-  test('takes an account with thousands of object types that all change', async () => {
-    const types = (plus: number) =>
-      Object.fromEntries(Array.from({ length: 5_000 }, (_, n) => [`2-${n}`, [n + plus, 10_000] as [number, number]]))
-    const all = [0, 1].map((n) => readings(at(n), properties(1, 10, types(n))))
-    const { history } = await polled(...all)
-    const found = await history.read(HUB, 0, at(1))
-    expect(found.map(({ series }) => sorted(series))).toEqual(all.map(plainSeries))
   })
 
   test('is due to be thinned out at once where it has grown to 20000 records, and loses none of them', async () => {
@@ -167,18 +139,6 @@ describe('a history that is thinned out', () => {
     await poll(at(6), readings(at(6), properties(50)))
     expect(await history.replace(HUB, read, [])).toBe('lost')
     expect((await store.lrangeBuffer(own.history, 0, -1)).slice(0, -1)).toEqual(before)
-  })
-
-  test('is left as it is when some of it is gone', async () => {
-    const { history, store, own } = await polled(...five)
-    const read = await changesOf(history)
-    await store.ltrim(own.history, 1, -1)
-    const before = await store.lrangeBuffer(own.history, 0, -1)
-    expect(await history.replace(HUB, read, read.changes.slice(4))).toBe('lost')
-    expect(await store.lrangeBuffer(own.history, 0, -1)).toEqual(before)
-    await store.del(own.history)
-    expect(await history.replace(HUB, read, read.changes.slice(4))).toBe('lost')
-    expect(await store.exists(own.history)).toBe(0)
   })
 
   test('by two at once is thinned out by one of them', async () => {

@@ -77,12 +77,6 @@ describe('a thinned record', () => {
     })
   })
 
-  test('thinned again is the same', () => {
-    check(({ thinned, thin }) => {
-      expect(thin(thinned)).toEqual(thinned)
-    })
-  })
-
   test('thinned in many steps is the same as thinned once', () => {
     fc.assert(
       fc.property(scene, fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { maxLength: 5 }), (one, steps) => {

@@ -64,18 +64,6 @@ describe('the calls of a poll', () => {
     expect(poll.made).toEqual([began + 1_500, began + 1_500, began + 11_500])
   })
 
-  test('leave to those of the polls before what was theirs', async () => {
-    const { begin, clock } = await account(3)
-    const began = clock.now()
-    const poll = begin({ before: [[began - 4_000, 2]] })
-    const making = poll.make(calls(2))
-    await clock.sleeper()
-    expect(clock.waits).toEqual([6_000])
-    clock.move(6_000)
-    await making
-    expect(poll.made).toEqual([began, began + 6_000])
-  })
-
   test('are left to a later poll where the share is gone for long and none was made yet', async () => {
     const { begin, clock } = await account(3, '10m')
     const now = clock.now()

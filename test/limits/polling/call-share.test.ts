@@ -16,25 +16,6 @@ describe('the share of an account', () => {
     expect(shareLeft(of(3), undefined, full, NOW + 10_000)).toEqual({ granted: 2, waitMs: 0 })
   })
 
-  test('counts those of the polls before as if all were answered when the last one was', () => {
-    const after = callsAfter(of(3), undefined, [NOW, NOW + 4_000])
-    expect(after).toEqual([[NOW + 4_000, 2]])
-    expect(shareLeft(of(3), after, [], NOW + 5_000)).toEqual({ granted: 1, waitMs: 0 })
-    expect(shareLeft(of(3), after, [NOW + 5_000], NOW + 5_000)).toEqual({ granted: 0, waitMs: 9_000 })
-    expect(shareLeft(of(3), after, [NOW + 5_000], NOW + 14_000)).toEqual({ granted: 2, waitMs: 0 })
-  })
-
-  test('counts on what the poll before left, as long as it is in the window of this one', () => {
-    const before: CallsMade = [[NOW, 2]]
-    expect(callsAfter(of(9), before, [NOW + 9_999])).toEqual([
-      [NOW, 2],
-      [NOW + 9_999, 1],
-    ])
-    expect(callsAfter(of(9), before, [NOW + 10_000])).toEqual([[NOW + 10_000, 1]])
-    // Of its own, too: a poll may wait for its share, and be longer than the window.
-    expect(callsAfter(of(9), before, [NOW + 1, NOW + 10_000, NOW + 10_001])).toEqual([[NOW + 10_001, 2]])
-  })
-
   test('lets an account be polled more often than its window is long, for as long as the share allows', () => {
     let before: CallsMade | undefined
     for (let n = 0; n < 100; n++) {
@@ -45,11 +26,6 @@ describe('the share of an account', () => {
     for (let n = 0; n < 20; n++) before = callsAfter(of(99), before, [NOW + 200_000 + n])
     expect(before).toHaveLength(10)
     expect(before?.reduce((sum, [, calls]) => sum + calls, 0)).toBe(28)
-  })
-
-  test('is as it was after a poll that made no call', () => {
-    expect(callsAfter(of(3), [[NOW, 2]], [])).toEqual([[NOW, 2]])
-    expect(callsAfter(of(3), undefined, [])).toBeUndefined()
   })
 
   test('does not wait for calls from before the clock was set back, and does not count them any more', () => {
@@ -64,13 +40,6 @@ describe('the share of an account', () => {
       [NOW, 2],
       [NOW - 5_000, 1],
     ])
-  })
-
-  test('that was made smaller lets nothing through before there is room in it', () => {
-    const made = [NOW, NOW + 4_000, NOW + 4_000, NOW + 4_000]
-    expect(shareLeft(of(3), undefined, made, NOW + 10_000)).toEqual({ granted: 0, waitMs: 4_000 })
-    expect(shareLeft(of(3), [[NOW + 4_000, 4]], [], NOW + 10_000)).toEqual({ granted: 0, waitMs: 4_000 })
-    expect(shareLeft(of(3), [[NOW + 4_000, 4]], [], NOW + 14_000)).toEqual({ granted: 3, waitMs: 0 })
   })
 })
 

@@ -71,15 +71,6 @@ describe('automatic pairs without companions', () => {
       { numRuns: 30 },
     )
   })
-
-  test('have none of an object type that the account has no more', () => {
-    expect(chosen({ types: ['0-1', '0-2'], readings: { '0-1/2-9': reading(1, true) } }).ask).toEqual([
-      '0-1/0-1',
-      '0-1/0-2',
-      '0-2/0-1',
-      '0-2/0-2',
-    ])
-  })
 })
 
 describe('automatic pairs with companions', () => {
@@ -89,10 +80,6 @@ describe('automatic pairs with companions', () => {
       empty: [],
     })
     expect(chosen({ busy: busy({}) })).toEqual({ ask: [], empty: [] })
-  })
-
-  test('have none of an object type that the account does not have', () => {
-    expect(chosen({ busy: busy({ '0-1': ['2-9', '0-2'], '2-9': ['0-1'] }) }).ask).toEqual(['0-1/0-2'])
   })
 
   test('include one that had records, until it is seen to have none; then it is empty without being asked for', () => {

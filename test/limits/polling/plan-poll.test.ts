@@ -79,13 +79,6 @@ describe('an account that is far from every threshold, and still', () => {
       expect(inside).toBeLessThan(140)
     }
   })
-
-  test('has its turn as often as ever where the longest period is shorter than the shortest is by default', () => {
-    const plan = planPoll(found({ everyMs: 3_000, soonestMs: 3_000, series: [series(800)] }))
-    expect(plan.because).toEqual({ is: 'still' })
-    expect(plan.at - NOW).toBeGreaterThan(2_800)
-    expect(plan.at - NOW).toBeLessThan(3_000)
-  })
 })
 
 describe('an account near a threshold', () => {
@@ -163,18 +156,6 @@ describe('whatever a poll found, the next one', () => {
       }),
     )
   })
-
-  test('is not later for an account that is nearer to its threshold', () => {
-    fc.assert(
-      fc.property(somePolls, fc.nat(800), fc.nat(800), ({ hubId, everyMs, soonestShare, turn }, one, other) => {
-        const boundaries = new Map([['overall', [enter(80)]]])
-        const plan = (usage: number) =>
-          at(usage, { hubId, everyMs, soonestMs: everyMs * soonestShare, turn, boundaries })
-        const [far, near] = [plan(Math.min(one, other)), plan(Math.max(one, other))]
-        expect(near.at).toBeLessThanOrEqual(far.at)
-      }),
-    )
-  })
 })
 
 describe('after a poll that failed', () => {
@@ -197,18 +178,6 @@ describe('after a poll that failed', () => {
     const at = ms === undefined ? Math.round(NOW + regularPeriod(123, EVERY, false)) : NOW + ms
     expect(planAfterFailure(POLL, [failure('transient')], attempt, undefined).at).toBe(at)
     expect(planAfterFailure(POLL, [failure('forbidden'), failure('transient')], attempt, undefined).at).toBe(at)
-  })
-
-  test('the next one is tried soon, as an early one', () => {
-    const plan = planAfterFailure(POLL, [failure('transient')], once, undefined)
-    expect(plan).toMatchObject({ at: NOW + 6_000, because: { is: 'failed' } })
-    expect(plan.regularAt).toBeGreaterThan(NOW + 0.93 * EVERY)
-  })
-
-  test('the next one waits for its turn where trying sooner would not help', () => {
-    const plan = planAfterFailure(POLL, [failure('forbidden')], once, undefined)
-    expect(plan).toMatchObject({ at: plan.regularAt, because: { is: 'failed' } })
-    expect(plan.at).toBeLessThanOrEqual(NOW + EVERY)
   })
 
   test('the next one is no later than the moment from which on the failure is told', () => {
