@@ -11,7 +11,6 @@ const VERB: Record<Cause, string> = {
   credentials: 'Fix the secret',
   refused: 'Check the app',
   unreachable: 'Check the network',
-  throttled: 'Check other clients',
 }
 
 export function isFailing({ tokenEndpoint }: Pick<FleetFacts, 'tokenEndpoint'>): boolean {

@@ -71,7 +71,6 @@ export const ENDPOINT_CAUSE: Record<Cause, string> = {
   credentials: 'client secret rejected',
   refused: 'refresh tokens of many accounts refused at once',
   unreachable: 'HubSpot unreachable',
-  throttled: 'HubSpot throttles every refresh',
 }
 
 export const TO_DO: Record<Cause, string> = {
@@ -80,7 +79,6 @@ export const TO_DO: Record<Cause, string> = {
     'Was the app suspended or deleted, or do provider.clientId and provider.clientSecret belong to another app? Check ' +
     'your HubSpot developer account.',
   unreachable: "Check HubSpot's status page, and this machine's network and name service.",
-  throttled: 'HubSpot answers every token request with 429. Find out what else uses up its limit.',
 }
 
 /** `first token expires in 4 min`. */

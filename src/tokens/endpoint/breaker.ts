@@ -7,9 +7,10 @@ import { OTHER_DATA_CENTER, type ProviderFailure } from '../../provider/failure.
  * - `refused`: refresh tokens of many accounts are refused at once: not a mass uninstall, but an app that was suspended,
  *   or credentials of another app.
  * - `unreachable`: errors, time-outs, no connection, pages of firewalls and proxies, requests that are not understood.
- * - `throttled`: nothing but 429 for minutes.
+ *
+ * A 429 is none of these: the pace obeys it, and late tokens are an alert of their own (`letsTooFewThrough`).
  */
-const CAUSE = z.enum(['credentials', 'refused', 'unreachable', 'throttled'])
+const CAUSE = z.enum(['credentials', 'refused', 'unreachable'])
 
 export type Cause = z.infer<typeof CAUSE>
 
@@ -24,14 +25,12 @@ const HALF_OPEN_MS = 30 * SECOND
 /** Two failures for each success are an outage; a third of all calls is not, however many calls there are. */
 const FAILURES_PER_SUCCESS = 2
 /** Accounts that must fail. Fewer are enough where the app itself is refused: no account has a part in it. */
-const NEEDED: Record<Cause, number> = { credentials: 5, refused: 10, unreachable: 10, throttled: 3 }
+const NEEDED: Record<Cause, number> = { credentials: 5, refused: 10, unreachable: 10 }
 const LEAST_NEEDED = 3
-const MOST_NEEDED = 10
-/** And for so long nothing else came back. */
-const THROTTLED_FOR_MS = 120 * SECOND
 
-const suspects = z.array(z.tuple([z.number(), z.number()]))
-const NO_SUSPECTS = { credentials: [], refused: [], unreachable: [], throttled: [] }
+const suspect = z.tuple([z.number(), z.number()])
+type Suspect = z.infer<typeof suspect>
+const NO_SUSPECTS = { credentials: [], refused: [], unreachable: [] }
 
 /**
  * Many accounts that fail the same way are one trouble: the client secret is wrong, the app is suspended, the provider is down.
@@ -52,7 +51,7 @@ export const breakerSchema = z.strictObject({
   worked: z.number().default(0),
   halfOpenAt: z.number().default(0),
   /** Accounts that failed in a row, by how, each with when. A success clears them. */
-  suspects: z.record(CAUSE, suspects).default(NO_SUSPECTS),
+  suspects: z.record(CAUSE, z.array(suspect)).default(NO_SUSPECTS),
   /** When an account was refreshed last, ms. */
   lastSuccessAt: z.number().default(0),
 })
@@ -63,9 +62,8 @@ export const CLOSED: Breaker = breakerSchema.parse({}, { jitless: true })
 
 export function causeOf(failure: ProviderFailure): Cause | undefined {
   const { class: kind, code, status } = failure
-  if (status === 429) return 'throttled'
   // Accounts that move house, or have: no other has a part in it.
-  if (kind === 'parked' || code === OTHER_DATA_CENTER) return undefined
+  if (status === 429 || kind === 'parked' || code === OTHER_DATA_CENTER) return undefined
   if (kind === 'rejected') return 'refused'
   return isAppRefused(failure) ? 'credentials' : 'unreachable'
 }
@@ -87,26 +85,16 @@ export function noteFailure(breaker: Breaker, failed: FailedCall, fleet: number,
   const { message: detail } = failure
   // The probe's answer is the present cause.
   if (breaker.is === 'open') return { ...breaker, cause, detail }
-  const found = suspectsAfter(breaker.suspects[cause], cause, hubId, now)
-  const isLong = cause !== 'throttled' || (found[0]?.[1] ?? now) <= now - THROTTLED_FOR_MS
+  const others = breaker.suspects[cause].filter(([id, at]) => id !== hubId && at > now - REMEMBERED_MS)
+  const found = [...others, [hubId, now] satisfies Suspect]
   const needed = breaker.is === 'half-open' ? LEAST_NEEDED : Math.min(fleet, NEEDED[cause])
-  if (isLong && found.length >= Math.max(LEAST_NEEDED, needed)) {
+  if (found.length >= Math.max(LEAST_NEEDED, needed)) {
     const since = breaker.is === 'closed' ? now : breaker.since
     const probing = { probes: 0, probeAt: now + FIRST_PROBE_MS }
     return { ...breaker, ...probing, is: 'open', cause, detail, since, suspects: NO_SUSPECTS }
   }
   // Half-open: it closes only after a while without failures.
   return { ...breaker, suspects: { ...breaker.suspects, [cause]: found }, halfOpenAt: now }
-}
-
-type Suspects = z.infer<typeof suspects>
-
-/** The newest; but of the throttled the oldest stays, because there it counts for how long nothing has gone through. */
-function suspectsAfter(before: Suspects, cause: Cause, hubId: number, now: number): Suspects {
-  const recent = before.filter(([, at]) => at > now - REMEMBERED_MS)
-  const others = recent.filter(([id]) => id !== hubId)
-  const keepsOld = cause === 'throttled' && (others.length < recent.length || recent.length === MOST_NEEDED)
-  return keepsOld ? recent : [...others, [hubId, now] satisfies Suspects[number]].slice(-MOST_NEEDED)
 }
 
 export function noteSuccesses(breaker: Breaker, count: number, now: number): Breaker {

@@ -51,7 +51,7 @@ export const TokenEndpointShape = shape(
       .enum(['closed', 'open', 'half-open'])
       .describe('`open`: refreshes are stopped but for probes; `half-open`: they begin again, slowly.'),
     cause: z
-      .enum(['credentials', 'refused', 'unreachable', 'throttled'] satisfies Cause[])
+      .enum(['credentials', 'refused', 'unreachable'] satisfies Cause[])
       .nullable()
       .describe('The cause; null while closed.'),
     detail: outsideText("The provider's answer; null while closed.").nullable(),

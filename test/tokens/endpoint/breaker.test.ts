@@ -22,7 +22,6 @@ const OF_CAUSE: Record<Cause, ProviderFailure> = {
   credentials: failure('client', 401, 'invalid_client'),
   refused: failure('rejected', 400),
   unreachable: failure('transient', 503),
-  throttled: failure('transient', 429),
 }
 const CAUSES = Object.keys(OF_CAUSE) as Cause[]
 
@@ -30,108 +29,74 @@ function failure(kind: FailureClass, status: number, code = String(status)): Pro
   return { class: kind, code, message: `the provider answered ${status}`, status }
 }
 
-type Failed = Parameters<typeof noteFailure>[1]
-
-/** After so many failures, the nth of which is this, one every `everyMs`. */
-function afterRow(count: number, nth: (n: number) => Failed, everyMs = 0, from = CLOSED, fleet = FLEET): Breaker {
-  const all = Array.from({ length: count }, (_, n) => n + 1)
-  return all.reduce((breaker, n) => noteFailure(breaker, nth(n), fleet, NOW + n * everyMs), from)
+interface Row {
+  from?: Breaker
+  fleet?: number
+  isNew?: boolean
 }
 
-/** After `count` accounts have failed, one every `everyMs`. */
-function afterFailures(cause: Cause, count: number, fleet = FLEET, everyMs = 0, from = CLOSED): Breaker {
-  return afterRow(count, (hubId) => ({ hubId, failure: OF_CAUSE[cause] }), everyMs, from, fleet)
+/** After so many accounts have failed, at one moment. */
+function afterFailures(cause: Cause, count: number, { from = CLOSED, fleet = FLEET, isNew = false }: Row = {}) {
+  const hubIds = Array.from({ length: count }, (_, n) => n + 1)
+  const fail = (breaker: Breaker, hubId: number) =>
+    noteFailure(breaker, { hubId, failure: OF_CAUSE[cause], isNew }, fleet, NOW)
+  return hubIds.reduce(fail, from)
 }
 
-function opened(cause: Cause = 'unreachable'): Breaker {
-  const breaker = cause === 'throttled' ? afterFailures(cause, 9, FLEET, 20 * SECOND) : afterFailures(cause, 10)
-  expect(breaker.is).toBe('open')
-  return breaker
-}
-
+const failedAt = (breaker: Breaker, hubId: number, now: number, cause: Cause = 'unreachable') =>
+  noteFailure(breaker, { hubId, failure: OF_CAUSE[cause] }, FLEET, now)
+const opened = (cause: Cause = 'unreachable') => afterFailures(cause, 10)
 /** Open, with a probe under way. */
-function probed(): Breaker {
-  return takeProbe(opened(), NOW + 5 * SECOND).breaker
-}
-
-/** The same chance every time, from 0 to below 1. */
-function chance(seed: number): () => number {
-  let s = seed
-  return () => {
-    s = (Math.imul(s, 1_664_525) + 1_013_904_223) >>> 0
-    return s / 2 ** 32
-  }
-}
+const probed = () => takeProbe(opened(), NOW + 5 * SECOND).breaker
+const halfOpen = () => noteSuccesses(probed(), 1, NOW + MINUTE)
 
 describe('the breaker', () => {
   test('an import full of dead tokens is no trouble of the fleet while other accounts are refreshed', () => {
-    const isNew = (cause: Cause) => (hubId: number) => ({ hubId, failure: OF_CAUSE[cause], isNew: true })
-    const dead = (from: Breaker) => afterRow(5_000, isNew('refused'), 1, from).is
+    const dead = (from: Breaker) => afterFailures('refused', 5_000, { from, isNew: true }).is
     expect(dead(noteSuccesses(CLOSED, 1, NOW - 59 * MINUTE))).toBe('closed')
     // Nobody else vouches for the app: then it may well be the app.
     expect(dead(CLOSED)).toBe('open')
     expect(dead(noteSuccesses(CLOSED, 1, NOW - 60 * MINUTE))).toBe('open')
-    // Of accounts that worked before each counts, whoever is refreshed.
-    expect(afterFailures('refused', 10, FLEET, 1, noteSuccesses(CLOSED, 1, NOW - MINUTE)).is).toBe('open')
-    // That the app itself is refused, new accounts tell as well as others.
-    expect(afterRow(5, isNew('credentials'), 0, noteSuccesses(CLOSED, 1, NOW)).is).toBe('open')
+    // Of accounts that worked before each counts, and that the app itself is refused, new ones tell as well as others.
+    const vouchedFor = noteSuccesses(CLOSED, 1, NOW - MINUTE)
+    expect(afterFailures('refused', 10, { from: vouchedFor }).is).toBe('open')
+    expect(afterFailures('credentials', 5, { from: vouchedFor, isNew: true }).is).toBe('open')
   })
 
   test.each([
     ['credentials', FLEET, 5],
     ['credentials', 4, 4],
-    ['credentials', 3, 3],
+    ['credentials', 1, 3],
     ['refused', FLEET, 10],
     ['refused', 7, 7],
-    ['refused', 5, 5],
     ['unreachable', FLEET, 10],
-    ['unreachable', 6, 6],
+    ['unreachable', 2, 3],
   ] as const)('opens for %s in a fleet of %i after %i accounts, and not before', (cause, fleet, count) => {
-    expect(afterFailures(cause, count - 1, fleet)).toMatchObject({ is: 'closed', cause: null })
-    expect(afterFailures(cause, count, fleet)).toMatchObject({
-      is: 'open',
-      cause,
-      since: NOW,
-      probeAt: NOW + 5 * SECOND,
-      probes: 0,
-      detail: OF_CAUSE[cause].message,
-    })
+    expect(afterFailures(cause, count - 1, { fleet })).toMatchObject({ is: 'closed', cause: null })
+    const probing = { probeAt: NOW + 5 * SECOND, probes: 0 }
+    const { message: detail } = OF_CAUSE[cause]
+    expect(afterFailures(cause, count, { fleet })).toMatchObject({ is: 'open', cause, since: NOW, detail, ...probing })
   })
 
-  test('never opens in a fleet so small that its accounts can be told of one by one', () => {
-    for (const fleet of [1, 2]) for (const cause of CAUSES) expect(afterFailures(cause, fleet, fleet).is).toBe('closed')
+  test('counts accounts, not failures, each cause for itself', () => {
+    const nineOfEach = afterFailures('unreachable', 9, { from: afterFailures('refused', 9) })
+    for (let n = 0; n < 100; n++) expect(failedAt(nineOfEach, 7, NOW + n).is).toBe('closed')
+    expect(failedAt(nineOfEach, 10, NOW).is).toBe('open')
   })
 
-  test.each(CAUSES)('counts accounts, not failures: one that fails for %s a hundred times is one', (cause) => {
-    const breaker = afterRow(100, () => ({ hubId: 7, failure: OF_CAUSE[cause] }), 5 * SECOND)
-    expect(breaker.is).toBe('closed')
-    expect(breaker.suspects[cause]).toHaveLength(1)
+  test('forgets who failed an hour ago, and of the app, or of tokens that are refused, as soon as one works', () => {
+    const nine = afterFailures('refused', 9)
+    expect(failedAt(nine, 99, NOW + 60 * MINUTE, 'refused').is).toBe('closed')
+    expect(failedAt(nine, 99, NOW + 59 * MINUTE, 'refused').is).toBe('open')
+    expect(failedAt(noteSuccesses(nine, 1, NOW), 99, NOW, 'refused').is).toBe('closed')
+    const four = noteSuccesses(afterFailures('credentials', 4), 1, NOW)
+    expect(failedAt(four, 99, NOW, 'credentials').is).toBe('closed')
   })
 
-  test('believes the causes one by one: nine of each are nothing yet', () => {
-    expect(afterFailures('unreachable', 9, FLEET, 0, afterFailures('refused', 9)).is).toBe('closed')
-  })
-
-  test.each(['credentials', 'refused', 'throttled'] as const)(
-    'forgets who failed for %s as soon as one works',
-    (cause) => {
-      let breaker = CLOSED
-      for (let n = 0; n < 200; n++) {
-        breaker = noteFailure(breaker, { hubId: n, failure: OF_CAUSE[cause] }, FLEET, NOW + n * 30 * SECOND)
-        if (n % 4 === 3) breaker = noteSuccesses(breaker, 1, NOW + n * 30 * SECOND)
-      }
-      expect(breaker.is).toBe('closed')
-    },
-  )
-
-  test('forgets who failed an hour ago', () => {
-    const long = afterFailures('refused', 9)
-    expect(noteFailure(long, { hubId: 99, failure: OF_CAUSE.refused }, FLEET, NOW + 60 * MINUTE).is).toBe('closed')
-    expect(noteFailure(long, { hubId: 99, failure: OF_CAUSE.refused }, FLEET, NOW + 59 * MINUTE).is).toBe('open')
-  })
-
-  test('never blames the fleet for an account that moves house', () => {
-    expect(afterRow(1_000, (hubId) => ({ hubId, failure: failure('parked', 477) }))).toEqual(CLOSED)
+  test('takes each success for two failures of an outage that is not whole', () => {
+    const nine = afterFailures('unreachable', 9)
+    expect(noteSuccesses(nine, 3, NOW).suspects.unreachable).toHaveLength(3)
+    expect(noteSuccesses(nine, 5, NOW).suspects.unreachable).toEqual([])
   })
 
   test.each([
@@ -148,82 +113,34 @@ describe('the breaker', () => {
     ['transient', 400, 'temporarily_unavailable', 'unreachable'],
     ['transient', 0, 'timeout', 'unreachable'],
     ['transient', 502, '502', 'unreachable'],
-    ['transient', 429, '429', 'throttled'],
+    ['transient', 429, '429', undefined],
     ['parked', 477, '477', undefined],
   ] as const)('takes %s with status %i and %s for %s', (kind, status, code, cause) => {
     expect(causeOf(failure(kind, status, code))).toBe(cause)
   })
 })
 
-describe('a flood of 429s', () => {
-  test('is told only after two minutes in which nothing went through', () => {
-    expect(afterFailures('throttled', 13, FLEET, 10 * SECOND)).toMatchObject({ is: 'open', cause: 'throttled' })
-    expect(afterFailures('throttled', 12, FLEET, 10 * SECOND).is).toBe('closed')
-  })
-
-  test('is told however many accounts are refused in a minute', () => {
-    expect(afterFailures('throttled', 2_000, FLEET, SECOND).is).toBe('open')
-    expect(afterFailures('throttled', 110, FLEET, SECOND).is).toBe('closed')
-  })
-
-  test('is told in a fleet of three whose accounts come round and round', () => {
-    const inTurn = (n: number) => ({ hubId: n % 3, failure: OF_CAUSE.throttled })
-    expect(afterRow(20, inTurn, 7 * SECOND, CLOSED, 3)).toMatchObject({ is: 'open', cause: 'throttled' })
-  })
-
-  test('after an outage does not bring the outage back: the pace sees to it', () => {
-    const better = noteSuccesses(probed(), 1, NOW + MINUTE)
-    expect(afterFailures('throttled', 8, FLEET, 0, better).is).toBe('half-open')
-  })
-})
-
-describe('an outage that is not whole', () => {
-  /** How often it opens in 10,000 calls. */
-  function opens(share: number): number {
-    const random = chance(7)
-    let [breaker, count] = [CLOSED, 0]
-    for (let n = 0; n < 10_000; n++) {
-      const now = NOW + n * 10
-      breaker =
-        random() < share
-          ? noteFailure(breaker, { hubId: n, failure: OF_CAUSE.unreachable }, FLEET, now)
-          : noteSuccesses(breaker, 1, now)
-      if (breaker.is === 'closed') continue
-      count++
-      breaker = CLOSED
-    }
-    return count
-  }
-
-  test('does not open it at three failures in ten, and does at eight', () => {
-    expect(opens(0.3)).toBe(0)
-    expect(opens(0.8)).toBeGreaterThan(100)
-  })
-})
-
 describe('an open breaker', () => {
-  test.each(CAUSES)('for %s probes, soon at first, twice a minute for as long as it lasts', (cause) => {
-    let breaker = opened(cause)
-    const start = breaker.probeAt - 5 * SECOND
+  test('probes soon at first, and twice a minute for as long as it lasts', () => {
+    let breaker = opened()
     const probes: number[] = []
-    for (let now = start; now < start + 60 * MINUTE; now += 20) {
+    for (let now = NOW; now < NOW + 60 * MINUTE; now += 20) {
       const taken = takeProbe(breaker, now)
       breaker = taken.breaker
       if (taken.granted === 0) continue
       expect(breaker.probeAt).toBeGreaterThan(now)
       probes.push(now)
-      breaker = noteFailure(breaker, { hubId: probes.length, failure: OF_CAUSE[cause] }, FLEET, now)
+      breaker = failedAt(breaker, probes.length, now)
     }
-    expect(probes[0]).toBe(start + 5 * SECOND)
+    expect(probes[0]).toBe(NOW + 5 * SECOND)
     const inMinute = (at: number) => probes.filter((other) => other >= at && other < at + MINUTE).length
     expect(Math.max(...probes.map(inMinute))).toBeLessThan(10)
-    expect(inMinute(start + 30 * MINUTE)).toBe(2)
-    expect(breaker).toMatchObject({ is: 'open', cause })
+    expect(inMinute(NOW + 30 * MINUTE)).toBe(2)
+    expect(breaker).toMatchObject({ is: 'open', cause: 'unreachable' })
   })
 
   test('says what the last probe was told', () => {
-    const last = { hubId: 99, failure: OF_CAUSE.credentials }
-    const breaker = noteFailure(opened('unreachable'), last, FLEET, NOW + MINUTE)
+    const breaker = failedAt(opened(), 99, NOW + MINUTE, 'credentials')
     expect(breaker).toMatchObject({ is: 'open', cause: 'credentials', detail: 'the provider answered 401', since: NOW })
   })
 
@@ -232,21 +149,18 @@ describe('an open breaker', () => {
   })
 
   test('is half open once one works, and closed after ten', () => {
-    const one = noteSuccesses(probed(), 1, NOW + MINUTE)
-    expect(one).toMatchObject({ is: 'half-open', cause: 'unreachable', since: NOW, worked: 1 })
-    const nine = noteSuccesses(one, 8, NOW + MINUTE)
+    expect(halfOpen()).toMatchObject({ is: 'half-open', cause: 'unreachable', since: NOW, worked: 1 })
+    const nine = noteSuccesses(halfOpen(), 8, NOW + MINUTE)
     expect(nine.is).toBe('half-open')
     expect(noteSuccesses(nine, 1, NOW + MINUTE)).toEqual({ ...CLOSED, lastSuccessAt: NOW + MINUTE })
   })
 })
 
 describe('a half-open breaker', () => {
-  const halfOpen = () => noteSuccesses(probed(), 1, NOW + MINUTE)
-
   test('opens again after three more accounts fail, as the same trouble', () => {
-    const two = afterFailures('unreachable', 2, FLEET, 0, halfOpen())
+    const two = afterFailures('unreachable', 2, { from: halfOpen() })
     expect(two.is).toBe('half-open')
-    const three = noteFailure(two, { hubId: 3, failure: OF_CAUSE.unreachable }, FLEET, NOW + 2 * MINUTE)
+    const three = failedAt(two, 3, NOW + 2 * MINUTE)
     expect(three).toMatchObject({ is: 'open', since: NOW, probes: 0, probeAt: NOW + 2 * MINUTE + 5 * SECOND })
   })
 
@@ -254,7 +168,7 @@ describe('a half-open breaker', () => {
     const at = NOW + MINUTE
     expect(settle(halfOpen(), at + 29 * SECOND).is).toBe('half-open')
     expect(settle(halfOpen(), at + 30 * SECOND).is).toBe('closed')
-    const failed = noteFailure(halfOpen(), { hubId: 3, failure: OF_CAUSE.unreachable }, FLEET, at + 20 * SECOND)
+    const failed = failedAt(halfOpen(), 3, at + 20 * SECOND)
     expect(settle(failed, at + 30 * SECOND).is).toBe('half-open')
     expect(settle(failed, at + 50 * SECOND).is).toBe('closed')
   })
@@ -274,7 +188,7 @@ test('whatever happens in whatever order, a breaker makes sense', () => {
       let now = NOW
       for (const { is, hubId, cause, count, passes } of events) {
         now += passes
-        if (is === 'failure') breaker = noteFailure(breaker, { hubId: hubId, failure: OF_CAUSE[cause] }, fleet, now)
+        if (is === 'failure') breaker = noteFailure(breaker, { hubId, failure: OF_CAUSE[cause] }, fleet, now)
         if (is === 'success') breaker = noteSuccesses(breaker, count, now)
         if (is === 'settle') breaker = settle(breaker, now)
         if (is === 'probe' && breaker.is === 'open') {
@@ -294,27 +208,15 @@ test('whatever happens in whatever order, a breaker makes sense', () => {
   )
 })
 
-describe('codes of installs', () => {
-  test.each<[Cause, boolean]>([
-    ['credentials', true],
-    ['unreachable', true],
-    ['throttled', true],
-    // New customers, and those who connect again, may be the only way out.
-    ['refused', false],
-  ])('wait while the breaker is open because of %s: %s', (cause, waits) => {
+test('codes of installs wait while it is open, but not where they may be the only way out', () => {
+  for (const cause of CAUSES) {
     const breaker = opened(cause)
-    expect(holdsCodes(breaker, breaker.probeAt)).toBe(waits)
-    expect(holdsCodes(takeProbe(breaker, breaker.probeAt).breaker, breaker.probeAt)).toBe(waits)
-  })
-
-  test('do not wait for a breaker that no account is left to close', () => {
-    const breaker = opened()
-    expect(holdsCodes(breaker, breaker.probeAt + 30 * SECOND - 1)).toBe(true)
-    expect(holdsCodes(breaker, breaker.probeAt + 30 * SECOND)).toBe(false)
-  })
-
-  test('go through while it is closed, or half-open', () => {
-    expect(holdsCodes(CLOSED, NOW)).toBe(false)
-    expect(holdsCodes(noteSuccesses(probed(), 1, NOW + 6 * SECOND), NOW + 6 * SECOND)).toBe(false)
-  })
+    // New customers, and those who connect again.
+    expect(holdsCodes(breaker, breaker.probeAt)).toBe(cause !== 'refused')
+    expect(holdsCodes(takeProbe(breaker, breaker.probeAt).breaker, breaker.probeAt)).toBe(cause !== 'refused')
+  }
+  // No account is left to close it.
+  expect(holdsCodes(opened(), opened().probeAt + 30 * SECOND - 1)).toBe(true)
+  expect(holdsCodes(opened(), opened().probeAt + 30 * SECOND)).toBe(false)
+  expect([CLOSED, halfOpen()].map((breaker) => holdsCodes(breaker, NOW))).toEqual([false, false])
 })
