@@ -29,7 +29,6 @@ import type { Logger } from './runtime/logger.ts'
 import { watchFileRoom } from './runtime/process.ts'
 import type { AccessTokens } from './tokens/access-token.ts'
 import { describeStuck, resealLines, storeSealed } from './tokens/sealed-tokens.ts'
-import { storeUnread } from './tokens/unread-answers.ts'
 import { checkKeys } from './tokens/vault-keys.ts'
 
 export interface App {
@@ -191,7 +190,7 @@ async function serve(daemon: Daemon) {
 /** Also what a command left in the folder of sealed tokens, or what waits for a Redis that has its data again. */
 function keepUnsealing({ inForce, lifecycle }: Daemon, dataDir: string): void {
   const unseal = () =>
-    unsealAll(inForce.value, dataDir).catch((error: unknown) => {
+    storeSealed(inForce.value, dataDir).catch((error: unknown) => {
       const { log } = inForce.value
       log.error({ code: 'token.not-unsealed', err: error }, 'the folder of sealed tokens could not be read or written')
     })
@@ -199,11 +198,6 @@ function keepUnsealing({ inForce, lifecycle }: Daemon, dataDir: string): void {
   onReady(inForce.value.store, () => void inForce.value.pending.storeAgain())
   const end = atInterval(unseal, UNSEAL_EVERY_MS)
   lifecycle.onClose('the sweep of sealed tokens', async () => end())
-}
-
-async function unsealAll(services: Services, dataDir: string): Promise<void> {
-  await storeSealed(services, dataDir)
-  await storeUnread(services, dataDir)
 }
 
 /** Checks the data in Redis, and reports there that this daemon runs, by which config, and with which key it encrypts. */

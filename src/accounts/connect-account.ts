@@ -18,7 +18,7 @@ import {
 } from '../tokens/parked-grants.ts'
 import { planRefresh, type RefreshSettings } from '../tokens/plan-refresh.ts'
 import type { TokenAnnouncer } from '../tokens/refresh-account.ts'
-import { keepUnread } from '../tokens/unread-answers.ts'
+import { keepUnread } from '../tokens/sealed-tokens.ts'
 import { askIdentity, type Identity } from './identity.ts'
 
 /** The alerts about the scopes that an account granted. */

@@ -19,8 +19,8 @@ import {
   redeemAndStore,
   refreshClaimMs,
 } from './redeem.ts'
+import { keepUnread } from './sealed-tokens.ts'
 import type { BeginRefresh, RefreshContext } from './token-store.ts'
-import { keepUnread } from './unread-answers.ts'
 
 /** The alerts for an account whose tokens can no longer be refreshed, or can again. */
 export interface TokenAnnouncer {
@@ -151,10 +151,14 @@ async function leaveUntil(deps: RefreshDeps, { hubId, claim, context }: Attempt,
   return { is: 'fresh' as const, isUnidentified }
 }
 
-/** After a failure the next attempt has a moment of its own, or none; earlier callers do not try. */
+/**
+ * After a failure the next attempt has a moment of its own, or none; earlier callers do not try. Tokens that were stored without a
+ * refresh leave an alert open: the next refresh ends it.
+ */
 function plannedAt({ context, dueAt }: Attempt, refused: string | undefined, now: number): number {
   if (context.retryAt === NEVER_MS) return NEVER_MS
-  const planned = context.retryAt ?? (refused === context.version ? 0 : dueAt)
+  const isAskedFor = refused === context.version || context.tokenAlert !== ''
+  const planned = context.retryAt ?? (isAskedFor ? 0 : dueAt)
   return planned > latestRefresh(context.state, context.times, now) ? now : planned
 }
 

@@ -13,14 +13,23 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
-import { NO_ACCOUNT } from '../redis/steps.ts'
+import { readKeptAnswer } from '../provider/answers.ts'
+import type { UnreadAnswer } from '../provider/failure.ts'
+import { NO_ACCOUNT, NO_ALERT_WRITES } from '../redis/steps.ts'
 import { openDataFolder } from '../runtime/data-folder.ts'
 import { Secret } from '../runtime/secret.ts'
-import { type Holder, holderFacts, holderOf, type PendingFile, type TokenDeps } from './pending-tokens.ts'
+import {
+  type Holder,
+  holderFacts,
+  holderOf,
+  type PendingFile,
+  type TokenDeps,
+  UNKNOWN_KEPT_MS,
+} from './pending-tokens.ts'
 import type { TokensToStore } from './token-store.ts'
 import { keyIdOf, openToken, type Vault } from './vault.ts'
 
-/** Each line of its files names an account or grant, with sealed tokens or an answer of it. */
+/** Each line of its files names an account or grant, with its sealed tokens, or an answer with tokens that could not be read. */
 const FOLDER = 'answers'
 const TOKENS = '.sealed'
 /** Ending of a file that is being written. */
@@ -44,19 +53,49 @@ export class SealedFile implements PendingFile {
   }
 }
 
+/** An answer of the token endpoint that could not be read, to a refresh or for an install. */
+export interface UnreadTokens extends UnreadAnswer {
+  holder: Holder
+  /** Of the tokens that were stored then, or that the install makes. */
+  version: string
+  /** The only account that an install may connect. */
+  only?: number | undefined
+}
+
+/** Seals the answer for a version that can read it. Returns the outcome, for people. Never throws. */
+export function keepUnread(
+  { vault, log }: Pick<TokenDeps, 'vault' | 'log'>,
+  dataDir: string,
+  { holder, body, sent, ...others }: UnreadTokens,
+): string {
+  const text = new Secret(JSON.stringify({ ...others, body: body.reveal(), sent: sent.reveal() }))
+  try {
+    const file = writeLines(dataDir, `${randomUUID()}${TOKENS}`, [sealedLine(vault, holder, text)])
+    return `it is kept sealed in ${file}`
+  } catch (err) {
+    const facts = { code: 'token.not-sealed', ...holderFacts(holder), err } as const
+    log.error(facts, 'an unread answer could not be kept on disk')
+    return `it could not be kept in ${dataDir}`
+  }
+}
+
 /**
  * Stores the tokens that earlier processes sealed, by the step that would have stored them then: if newer tokens were stored
- * since, those count. Tokens that no key opens stay. Throws where the data folder can't be written: better now than when
- * tokens are to be put there.
+ * since, those count. Tokens that no key opens stay, and answers that this version can't read either. Throws where the data folder
+ * can't be written: better now than when tokens are to be put there.
  */
-export async function storeSealed({ vault, log, pending }: Omit<TokenDeps, 'tokens'>, dataDir: string): Promise<void> {
+export async function storeSealed(deps: TokenDeps, dataDir: string): Promise<void> {
+  const { vault, log, pending } = deps
   accessSync(openDataFolder(dataDir, FOLDER), constants.W_OK)
-  const sealed = new Map<string, TokensToStore>()
+  const sealed = new Map<string, TokensToStore | 'over'>()
   for (const { line, holder, text, stuck } of openFiles(vault, dataDir, TOKENS).flatMap(({ lines }) => lines)) {
-    if (text !== undefined) sealed.set(line, tokensIn(text))
-    else log.error({ code: 'token.unopened', ...holderFacts(holder), reason: 'vault' }, stuck?.reason ?? '')
+    const found = text === undefined ? undefined : tokensIn(holder, text)
+    if (found === undefined) {
+      log.error({ code: 'token.unopened', ...holderFacts(holder), reason: 'vault' }, stuck?.reason ?? '')
+    } else if (!('body' in found)) sealed.set(line, found)
+    else if (await isOver(deps, found)) sealed.set(line, 'over')
   }
-  await pending.takeOver([...sealed.values()])
+  await pending.takeOver([...sealed.values()].filter((tokens) => tokens !== 'over'))
   // By now this process, or another one of the folder, may have written a file anew.
   for (const { name, lines } of openFiles(vault, dataDir, TOKENS)) {
     const left = lines.map(({ line }) => line).filter((line) => !sealed.has(line))
@@ -69,10 +108,37 @@ function textOf(tokens: TokensToStore): Secret {
   return new Secret(JSON.stringify({ ...tokens, access: tokens.access.reveal(), refresh: tokens.refresh?.reveal() }))
 }
 
-/** Authenticated with its encryption: it is a text of `textOf`. */
-function tokensIn(text: Secret): TokensToStore {
-  const { access, refresh, ...others } = JSON.parse(text.reveal())
-  return { ...others, access: new Secret(access), refresh: refresh === undefined ? undefined : new Secret(refresh) }
+/** Authenticated with its encryption: it is a text of `textOf`, or of `keepUnread`. */
+function tokensIn(holder: Holder, text: Secret): TokensToStore | UnreadTokens {
+  const { access, refresh, body, sent, ...others } = JSON.parse(text.reveal())
+  if (body === undefined) {
+    return { ...others, access: new Secret(access), refresh: refresh === undefined ? undefined : new Secret(refresh) }
+  }
+  const unread = { ...others, holder, body: new Secret(body), sent: new Secret(sent) }
+  return tokensOfAnswer(unread) ?? unread
+}
+
+/** Undefined where this version can't read it either. */
+function tokensOfAnswer({ holder, body, sent, sentAt, version, only }: UnreadTokens): TokensToStore | undefined {
+  const answer = readKeptAnswer(body)
+  if (answer === undefined) return undefined
+  const { accessToken: access, refreshToken: refresh, lifetimeMs } = answer
+  const times = { obtainedAt: sentAt, expiresAt: sentAt + lifetimeMs }
+  if (typeof holder === 'number') {
+    // The refresh that is due at once ends the alert, and plans the next one.
+    const plan = { refreshAt: sentAt, pollAt: 'unchanged', alerts: NO_ALERT_WRITES } as const
+    return { hubId: holder, claim: sentAt, version, access, refresh: refresh ?? sent, mayBeForeign: true, times, ...plan }
+  }
+  if (refresh === undefined) return undefined
+  return { hubId: NO_ACCOUNT, id: holder, access, refresh, times, grantedAt: sentAt, only, version: Number(version) }
+}
+
+/** Newer tokens of the account were stored since, or it was forgotten. */
+async function isOver({ tokens, clock }: TokenDeps, { holder, version, sentAt }: UnreadTokens): Promise<boolean> {
+  if (typeof holder === 'string') return false
+  const stored = await tokens.read(holder)
+  if (stored === undefined) return clock.now() - sentAt > UNKNOWN_KEPT_MS
+  return Number(stored.version) > Number(version)
 }
 
 /** A line that stays as it is sealed. */

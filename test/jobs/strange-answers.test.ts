@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, statSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib'
 import { describe, expect, onTestFinished, test } from 'vitest'
@@ -6,7 +6,7 @@ import { connectWithCode, connectWithRefreshToken } from '../../src/accounts/con
 import { accountJobs, refreshNow } from '../../src/app/account-jobs.ts'
 import { createProviderClient } from '../../src/provider/client.ts'
 import { Secret } from '../../src/runtime/secret.ts'
-import { keepUnread, readUnread, storeUnread } from '../../src/tokens/unread-answers.ts'
+import { keepUnread, storeSealed } from '../../src/tokens/sealed-tokens.ts'
 import { CUSTOM_PROPERTIES } from '../provider/connect-client.ts'
 import { type Answer, type FarSide, json, raw, type SeenRequest, startFarSide } from '../support/far-side.ts'
 import { live } from '../support/fleet-by-hand.ts'
@@ -251,7 +251,6 @@ describe('an answer with new tokens that can not be read', () => {
       if (typeof answer === 'function') return answer as Answer
       return typeof answer === 'string' ? raw(200, answer) : json(200, answer ?? tokensOf(sent.length))
     }
-    const file = join(w.config.dataDir, 'answers', `${HUB}.unread`)
     const refresh = () =>
       refreshNow(
         accountJobs(() => w.services, new AbortController().signal),
@@ -260,12 +259,13 @@ describe('an answer with new tokens that can not be read', () => {
         who,
       )
     const alerts = async () => (await w.of(HUB).outbox()).filter(({ kind }) => kind === 'token')
-    return { w, sent, file, refresh, alerts }
+    return { w, sent, refresh, alerts }
   }
 
   test('is kept sealed and told at once, and the refresh token is not sent again before an operator says so', async () => {
-    const { w, sent, file, refresh, alerts } = await accountWith(tokensOf(1), unreadable(2))
+    const { w, sent, refresh, alerts } = await accountWith(tokensOf(1), unreadable(2))
     await live(w, 12 * MINUTE)
+    const [file = ''] = sealedFiles(w)
 
     expect(sent).toEqual(['refresh-1', 'refresh-1-1'])
     expect(statSync(file).mode & 0o777).toBe(0o600)
@@ -284,36 +284,34 @@ describe('an answer with new tokens that can not be read', () => {
     expect(sent).toEqual(['refresh-1', 'refresh-1-1', 'refresh-1-1'])
     expect(await w.of(HUB).record()).toMatchObject({ state: 'active' })
     expect((await alerts()).at(-1)).toMatchObject({ status: 'resolved' })
-    await storeUnread(w.services, w.config.dataDir)
-    expect(existsSync(file)).toBe(false)
+    await storeSealed(w.services, w.config.dataDir)
+    expect(sealedFiles(w)).toEqual([])
   })
 
-  test('that a newer version can read is stored by its start', async () => {
-    const { w, sent, file, alerts } = await accountWith(tokensOf(1), unreadable(2))
+  test('that a newer version can read is stored by its start, and the next refresh, at once, ends the alert', async () => {
+    const { w, sent, alerts } = await accountWith(tokensOf(1), unreadable(2))
     await live(w, 2 * MINUTE)
-    await storeUnread(w.services, w.config.dataDir)
-    expect(existsSync(file)).toBe(true)
+    await storeSealed(w.services, w.config.dataDir)
+    expect(sealedFiles(w)).toHaveLength(1)
 
-    const unread = readUnread(w.services.vault, w.config.dataDir)[0]?.answers[0]
-    if (unread === undefined) throw new Error('not kept')
-    const body = new Secret(gzipSync(JSON.stringify(tokensOf(2))).toString('base64'))
-    keepUnread(w.services, w.config.dataDir, { ...unread, body })
-    await storeUnread(w.services, w.config.dataDir)
-    expect(existsSync(file)).toBe(false)
+    await keepReadable(w, HUB, JSON.stringify({ ...tokensOf(2), expires_in: 1_800 }))
+    await storeSealed(w.services, w.config.dataDir)
     expect((await w.of(HUB).tokens()).refresh).toBe('refresh-1-2')
     expect(await w.of(HUB).record()).toMatchObject({ state: 'active' })
-    expect((await alerts()).at(-1)).toMatchObject({ status: 'resolved' })
+    await storeSealed(w.services, w.config.dataDir)
+    expect(sealedFiles(w)).toEqual([])
     await live(w, SECOND)
     expect(sent).toEqual(['refresh-1', 'refresh-1-1', 'refresh-1-2'])
+    expect((await alerts()).at(-1)).toMatchObject({ status: 'resolved' })
   })
 
   test('is tried again at once where refresh tokens are known to stay the same', async () => {
     const same = { ...tokensOf(1), refresh_token: 'refresh-1' }
-    const { w, sent, file, alerts } = await accountWith(same, unreadable(2), same, same)
+    const { w, sent, alerts } = await accountWith(same, unreadable(2), same, same)
     await live(w, 2 * MINUTE)
     expect(sent.length).toBeGreaterThan(2)
     expect(await alerts()).toEqual([])
-    expect(existsSync(file)).toBe(false)
+    expect(sealedFiles(w)).toEqual([])
   })
 
   test('whose refresh token is refused after that is one more message: its customer must connect it again', async () => {
@@ -340,20 +338,30 @@ test.each([
     const tokens = JSON.stringify({ access_token: 'access-9', refresh_token: 'refresh-9', expires_in: 1_800 })
     far.answer = raw(200, Buffer.from(tokens).toString('base64'))
     expect(await connect(w)).toMatchObject({ is: 'failed', step: 'token', failure: { class: 'transient' } })
-    const [{ name = '', answers: [unread] = [] } = {}] = readUnread(w.services.vault, w.config.dataDir)
-    if (unread === undefined) throw new Error('not kept')
-    const file = join(w.config.dataDir, 'answers', name)
+    const [file = ''] = sealedFiles(w)
     const line = w.logged.lines().find(({ code }) => code === 'install.unreadable')
     expect(line?.msg).toContain(`it is kept sealed in ${file}`)
     expect(`${readFileSync(file, 'latin1')}${w.logged.text()}`).not.toMatch(/refresh-9|access-9|code-1|old-1/)
 
-    const body = new Secret(gzipSync(tokens).toString('base64'))
-    keepUnread(w.services, w.config.dataDir, { ...unread, body })
-    await storeUnread(w.services, w.config.dataDir)
-    expect(await w.store.zcard(w.keys.grants.due)).toBe(1)
-    expect(existsSync(file)).toBe(true)
+    await keepReadable(w, 'the-grant', tokens)
+    await storeSealed(w.services, w.config.dataDir)
+    expect(await w.store.zrange(w.keys.grants.due, 0, -1)).toEqual(['the-grant'])
+    expect(sealedFiles(w)).toEqual([file])
   },
 )
+
+function sealedFiles({ config }: World): string[] {
+  const folder = join(config.dataDir, 'answers')
+  return existsSync(folder) ? readdirSync(folder).map((name) => join(folder, name)) : []
+}
+
+/** As an earlier version kept it, which could not read it. */
+async function keepReadable({ services, config, store, keys, clock }: World, holder: number | string, answer: string) {
+  const version = (typeof holder === 'number' && (await store.hget(keys.own(holder), 'version'))) || '1000000'
+  const body = new Secret(gzipSync(answer).toString('base64'))
+  const sent = new Secret('refresh-1-1')
+  keepUnread(services, config.dataDir, { holder, version, body, sent, sentAt: clock.now() })
+}
 
 /** Alerts of all accounts and of the fleet, in the order of their commits. */
 async function alertsOf({ w: { store, keys } }: Fleet): Promise<Record<string, unknown>[]> {
