@@ -108,68 +108,6 @@ test('transitions go where everybody looks for them: to the log, and to the news
   })
 })
 
-const TOKENS = 'test:{1}:tokens:1'
-const ACCESS = 'test:{1}:access:1'
-
-test('tokens that are encrypted anew replace those that were read, field by field, and nothing else', async () => {
-  const store = redis.connect()
-  await store.hset(TOKENS, { previous2: 'a1', refresh: 'r1', scopes: 'oauth' })
-  const anew = ['previous2', 'a1', 'a2', 'refresh', 'r0', 'r2', 'previous', 'p1', 'p2']
-  expect(await store.rekeyAccount(TOKENS, ACCESS, ...anew)).toBe(1)
-  expect(await store.hgetall(TOKENS)).toEqual({ previous2: 'a2', refresh: 'r1', scopes: 'oauth' })
-})
-
-test('an access token that is encrypted anew replaces the one that was read, behind what is known with it by then', async () => {
-  const store = redis.connect()
-  const rekey = (before: string, after: string) => store.rekeyAccount(TOKENS, ACCESS, 'access', before, after)
-  await store.set(ACCESS, '2 10 20 a.example.com\na\n1')
-  expect(await rekey('a', 'a2')).toBe(0)
-  expect(await rekey('a\n1', 'a2')).toBe(1)
-  expect(await store.get(ACCESS)).toBe('2 10 20 a.example.com\na2')
-  await store.del(ACCESS)
-  expect(await rekey('a2', 'a3')).toBe(0)
-  await store.rpush(ACCESS, 'of another type')
-  expect(await rekey('a2', 'a3')).toBe(0)
-  expect(await store.lrange(ACCESS, 0, -1)).toEqual(['of another type'])
-})
-
-test('the access token of a grant is with its other tokens', async () => {
-  const store = redis.connect()
-  await store.del(TOKENS)
-  await store.hset(TOKENS, { access: 'a1', refresh: 'r1' })
-  expect(await store.rekeyAccount(TOKENS, TOKENS, 'access', 'a1', 'a2', 'refresh', 'r1', 'r2')).toBe(2)
-  expect(await store.hgetall(TOKENS)).toEqual({ access: 'a2', refresh: 'r2' })
-})
-
-test('tokens that were forgotten are not brought back by a rekey', async () => {
-  const store = redis.connect()
-  await store.del(TOKENS)
-  expect(await store.rekeyAccount(TOKENS, ACCESS, 'refresh', 'r1', 'r2')).toBe(0)
-  expect(await store.exists(TOKENS)).toBe(0)
-})
-
-test('a key is registered by those that were judged: of two at once the second judges again', async () => {
-  const store = redis.connect()
-  const [canaries, closed] = ['test:{v1}:canaries', 'test:{v1}:closed-keys']
-  const register = (...args: string[]) => store.registerKey(canaries, closed, ...args)
-  expect(await register('k1', 'c1')).toBe('registered')
-  expect(await register('k2', 'c2')).toBe('stale')
-  expect(await register('k2', 'c2', 'k0')).toBe('stale')
-  await store.hset(closed, { k0: 'a-rekey', k1: 'a-rekey' })
-  expect(await register('k1', 'other', 'k1')).toBe('registered')
-  expect(await store.hgetall(canaries)).toEqual({ k1: 'c1' })
-  expect(await store.hgetall(closed)).toEqual({ k0: 'a-rekey' })
-})
-
-test('keys are forgotten by the rekey that has closed them', async () => {
-  const store = redis.connect()
-  const [canaries, closed] = ['test:{v2}:canaries', 'test:{v2}:closed-keys']
-  await store.hset(canaries, { k1: 'c1', k2: 'c2', k3: 'c3', k4: 'c4' })
-  await store.hset(closed, { k1: 'mine', k2: 'another', k4: 'mine' })
-  expect(await store.retireKeys(canaries, closed, 'mine', 'k1', 'k2', 'k3')).toEqual(['k2', 'k3'])
-  expect(await store.hkeys(canaries)).toEqual(['k2', 'k3', 'k4'])
-})
-
 /** Null: changed; else what was found. */
 function endpoint() {
   const keys = redis.freshKeys()
@@ -209,12 +147,6 @@ test('an alert that was acknowledged since it was read is decided on anew', asyn
   expect(await outboxOf(redis.store, keys, 0)).toEqual([])
   expect(await change('one', 'two', closing('acknowledged'))).toBeNull()
   expect(await redis.store.hgetall(alerts)).toEqual({})
-})
-
-test('of many changes at once one wins', async () => {
-  const { change } = endpoint()
-  const found = await Promise.all(Array.from({ length: 20 }, (_, n) => change('', `state-${n}`)))
-  expect(found.filter((other) => other === null)).toHaveLength(1)
 })
 
 test('a text is decided on anew until no other daemon was faster', async () => {
