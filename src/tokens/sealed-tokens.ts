@@ -127,7 +127,16 @@ function tokensOfAnswer({ holder, body, sent, sentAt, version, only }: UnreadTok
   if (typeof holder === 'number') {
     // The refresh that is due at once ends the alert, and plans the next one.
     const plan = { refreshAt: sentAt, pollAt: 'unchanged', alerts: NO_ALERT_WRITES } as const
-    return { hubId: holder, claim: sentAt, version, access, refresh: refresh ?? sent, mayBeForeign: true, times, ...plan }
+    return {
+      hubId: holder,
+      claim: sentAt,
+      version,
+      access,
+      refresh: refresh ?? sent,
+      mayBeForeign: true,
+      times,
+      ...plan,
+    }
   }
   if (refresh === undefined) return undefined
   return { hubId: NO_ACCOUNT, id: holder, access, refresh, times, grantedAt: sentAt, only, version: Number(version) }

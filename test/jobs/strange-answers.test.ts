@@ -345,7 +345,7 @@ test.each([
 
     await keepReadable(w, 'the-grant', tokens)
     await storeSealed(w.services, w.config.dataDir)
-    expect(await w.store.zrange(w.keys.grants.due, 0, -1)).toEqual(['the-grant'])
+    expect(await w.store.zrange(w.keys.grants.due, 0, '-1')).toEqual(['the-grant'])
     expect(sealedFiles(w)).toEqual([file])
   },
 )

@@ -1,281 +1,384 @@
 import { type ChildProcess, spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { closeSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { Redis } from 'ioredis'
-import { afterEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { openRedis } from '../../src/app/open-redis.ts'
 import { type EmbeddedRedis, openEmbeddedRedis } from '../../src/redis/embedded.ts'
-import { findServer } from '../../src/redis/server-program.ts'
-import { systemClock } from '../../src/runtime/clock.ts'
+import { findServer, lockFolder } from '../../src/redis/server-program.ts'
+import { type Clock, systemClock } from '../../src/runtime/clock.ts'
+import { Lifecycle } from '../../src/runtime/lifecycle.ts'
+import { configOf, SMALLEST } from '../config/load-text.ts'
+import { checkAppendOnlyFile } from '../support/append-only-file.ts'
 import { eventually } from '../support/fleet.ts'
 import { logLines } from '../support/log-lines.ts'
+import { mountSmallDisk, serversOn } from '../support/servers-on.ts'
 
-const folders: string[] = []
+let dataDir: string
+let redisDir: string
+let logged: ReturnType<typeof logLines>
 const open: EmbeddedRedis[] = []
-const clients: Redis[] = []
-const others: ChildProcess[] = []
+const owners: ChildProcess[] = []
+const unmounts: (() => void)[] = []
 
-afterEach(async () => {
-  for (const client of clients.splice(0)) client.disconnect()
-  for (const other of others.splice(0)) {
-    if (other.exitCode === null && other.signalCode === null) {
-      const exited = once(other, 'exit')
-      other.stdin?.end()
-      await exited
-    }
-  }
-  for (const embedded of open.splice(0)) await embedded.close()
-  for (const folder of folders.splice(0)) {
-    const pid = await serverPid(folder)
-    if (pid !== undefined) process.kill(pid, 'SIGKILL')
-    rmSync(folder, { recursive: true, force: true })
-  }
+beforeEach(() => {
+  dataDir = mkdtempSync(join(tmpdir(), 'plimsoll-one-server-'))
+  redisDir = join(dataDir, 'redis')
+  mkdirSync(redisDir, { mode: 0o700 })
+  logged = logLines()
+  return () => rmSync(dataDir, { recursive: true, force: true })
 })
 
-function dataFolder(name = ''): string {
-  const folder = mkdtempSync(join(tmpdir(), 'plimsoll-embedded-'))
-  folders.push(folder)
-  return join(folder, name)
-}
+afterEach(async () => {
+  vi.unstubAllEnvs()
+  for (const owner of owners.splice(0)) await killed(owner)
+  for (const pid of serversOn(redisDir)) process.kill(pid, 'SIGCONT')
+  for (const embedded of open.splice(0)) await embedded.close()
+  for (const pid of serversOn(redisDir)) process.kill(pid, 'SIGKILL')
+  for (const unmount of unmounts.splice(0)) unmount()
+})
 
-const logged = logLines()
-
-async function openOn(dataDir: string): Promise<EmbeddedRedis> {
-  const embedded = await openEmbeddedRedis(dataDir, systemClock, logged.log)
+async function openOn(withinMs?: number, folder = dataDir): Promise<EmbeddedRedis> {
+  const embedded = await openEmbeddedRedis(folder, systemClock, logged.log, withinMs)
   open.push(embedded)
   return embedded
 }
 
-/** Closes it as a daemon does; the afterEach leaves it alone then. */
-async function close(embedded: EmbeddedRedis): Promise<void> {
-  open.splice(open.indexOf(embedded), 1)
-  await embedded.close()
+/** A process of its own that has it open. */
+async function startOwner(): Promise<ChildProcess> {
+  const owner = spawn(process.execPath, [join(import.meta.dirname, 'open-embedded.ts'), dataDir], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  })
+  owners.push(owner)
+  await once(createInterface({ input: owner.stdout as NodeJS.ReadableStream }), 'line')
+  return owner
 }
 
-function connect(socket: string): Redis {
-  const client = new Redis({ path: socket, maxRetriesPerRequest: 20, retryStrategy: () => 50 })
-  client.on('error', () => {})
-  clients.push(client)
-  return client
+async function killed(owner: ChildProcess): Promise<void> {
+  if (owner.exitCode !== null || owner.signalCode !== null) return
+  const exited = once(owner, 'exit')
+  owner.kill('SIGKILL')
+  await exited
 }
 
-async function pidBehind(socket: string): Promise<number> {
-  const client = new Redis({ path: socket, retryStrategy: () => null, maxRetriesPerRequest: 0 })
+function expectWholeFile(): void {
+  const { isWhole, output: said } = checkAppendOnlyFile(redisDir)
+  expect(isWhole, said).toBe(true)
+}
+
+/** The one server there is. */
+function theServer(): number {
+  const pids = serversOn(redisDir)
+  expect(pids).toHaveLength(1)
+  return pids[0] ?? 0
+}
+
+async function write(name: string, value: string): Promise<void> {
+  await withClient((client) => client.set(name, value))
+}
+
+async function withClient<T>(work: (client: Redis) => Promise<T>): Promise<T> {
+  const client = new Redis({ path: join(redisDir, 'redis.sock'), maxRetriesPerRequest: 5, retryStrategy: () => 100 })
   client.on('error', () => {})
   try {
-    return Number(/process_id:(\d+)/.exec(await client.info('server'))?.[1])
+    return await work(client)
   } finally {
     client.disconnect()
   }
 }
 
-/** The server that still runs on a folder, if any does. */
-async function serverPid(folder: string): Promise<number | undefined> {
-  for (const candidate of [join(folder, 'redis', 'redis.sock'), join(folder, 'data', 'redis', 'redis.sock')]) {
-    const pid = existsSync(candidate) ? await pidBehind(candidate).catch(() => undefined) : undefined
-    if (pid !== undefined) return pid
-  }
-  return undefined
-}
+const SOON_MS = 500
 
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    // A child that ended and was not waited for still has its number.
-    return !/^State:\s+Z/m.test(existsSync(`/proc/${pid}/status`) ? readFileSync(`/proc/${pid}/status`, 'utf8') : '')
-  } catch {
-    return false
-  }
-}
-
-/** Another process of the same data folder. */
-async function otherProcess(dataDir: string): Promise<{ socket: string; child: ChildProcess; leave(): Promise<void> }> {
-  const child = spawn(process.execPath, [join(import.meta.dirname, 'open-embedded.ts'), dataDir], {
-    stdio: ['pipe', 'pipe', 'inherit'],
-  })
-  others.push(child)
-  const [socket] = (await once(createInterface({ input: child.stdout as NodeJS.ReadableStream }), 'line')) as [string]
-  return {
-    socket,
-    child,
-    leave: async () => {
-      const exited = once(child, 'exit')
-      child.stdin?.end()
-      await exited
-    },
-  }
-}
-
-describe('the embedded Redis', () => {
-  test('starts, and can be reached through a socket of this user only, on no port at all', async () => {
-    const embedded = await openOn(dataFolder())
-    const client = connect(embedded.socket)
-    expect(await client.ping()).toBe('PONG')
-    expect(await client.config('GET', 'port')).toEqual(['port', '0'])
-    expect(statSync(embedded.socket).mode & 0o777).toBe(0o700)
-    expect(statSync(dirname(embedded.socket)).mode & 0o077).toBe(0)
+describe('the private Redis', () => {
+  test('is reached through a socket of this user only, on no port, evicts nothing and writes everything down', async () => {
+    const { socket } = await openOn()
+    const settings = ['port', 'maxmemory-policy', 'appendonly'].map((name) =>
+      withClient((client) => client.config('GET', name) as Promise<string[]>),
+    )
+    expect((await Promise.all(settings)).map(([, value]) => value)).toEqual(['0', 'noeviction', 'yes'])
+    expect([statSync(socket), statSync(dirname(socket))].map(({ mode }) => mode & 0o077)).toEqual([0, 0])
   })
 
-  test('never forgets on its own account: nothing is evicted, everything is written down', async () => {
-    const client = connect((await openOn(dataFolder())).socket)
-    expect(await client.config('GET', 'maxmemory-policy')).toEqual(['maxmemory-policy', 'noeviction'])
-    expect(await client.config('GET', 'appendonly')).toEqual(['appendonly', 'yes'])
-  })
-
-  test('stops with whoever uses it last, and has everything when it starts again', async () => {
-    const dataDir = dataFolder('data')
-    const first = await openOn(dataDir)
-    const client = connect(first.socket)
-    await client.set('token', 'kept')
-    const pid = await pidBehind(first.socket)
-    client.disconnect()
-    await close(first)
-    expect(isAlive(pid)).toBe(false)
-
-    const second = await openOn(dataDir)
-    expect(second.socket).toBe(first.socket)
-    expect(await connect(second.socket).get('token')).toBe('kept')
-  })
-
-  test('is shared by the processes of one data folder, and the last one to leave stops it', async () => {
-    const dataDir = dataFolder()
-    const own = await openOn(dataDir)
-    const pid = await pidBehind(own.socket)
-    const other = await otherProcess(dataDir)
-    expect(other.socket).toBe(own.socket)
-    expect(await pidBehind(other.socket)).toBe(pid)
-
-    await close(own)
-    expect(isAlive(pid)).toBe(true)
-    expect(await pidBehind(other.socket)).toBe(pid)
-    await other.leave()
-    await eventually('the server has ended', async () => !isAlive(pid))
-  })
-
-  test('whose starter is killed while another process works with it goes on, and that one stops it', async () => {
-    const dataDir = dataFolder()
-    const starter = await otherProcess(dataDir)
-    const pid = await pidBehind(starter.socket)
-    const own = await openOn(dataDir)
-    const exited = once(starter.child, 'exit')
-    starter.child.kill('SIGKILL')
-    await exited
-    expect(await pidBehind(own.socket)).toBe(pid)
-    await close(own)
-    await eventually('the server has ended', async () => !isAlive(pid))
-  })
-
-  test('is started once, however many processes start at the same moment', async () => {
-    const dataDir = dataFolder()
-    const all = await Promise.all([
-      otherProcess(dataDir),
-      otherProcess(dataDir),
-      otherProcess(dataDir),
-      openOn(dataDir),
-    ])
-    const pids = await Promise.all(all.map(({ socket }) => pidBehind(socket)))
-    expect(new Set(pids).size).toBe(1)
-  })
-
-  test('is started again when it is killed, with everything that it had', async () => {
-    const embedded = await openOn(dataFolder())
-    const client = connect(embedded.socket)
-    await client.set('token', 'kept')
-    await client.config('SET', 'appendfsync', 'always')
-    await client.set('written', 'yes')
-    const killed = await pidBehind(embedded.socket)
-    process.kill(killed, 'SIGKILL')
-    const revived = await eventually('another server answers', async () => {
-      const pid = await pidBehind(embedded.socket).catch(() => undefined)
-      return pid !== undefined && pid !== killed && pid
-    })
-    expect(revived).not.toBe(killed)
-    expect(await client.mget('token', 'written')).toEqual(['kept', 'yes'])
-    expect(logged.text()).toContain('"redis.gone"')
-  })
-
-  test('that a crashed daemon left behind is taken over, and stopped in the end', async () => {
-    const dataDir = dataFolder()
-    const crashed = await otherProcess(dataDir)
-    const pid = await pidBehind(crashed.socket)
-    const exited = once(crashed.child, 'exit')
-    crashed.child.kill('SIGKILL')
-    await exited
-    expect(isAlive(pid)).toBe(true)
-
-    const heir = await openOn(dataDir)
-    expect(await pidBehind(heir.socket)).toBe(pid)
-    await close(heir)
-    await eventually('the server has ended', async () => !isAlive(pid))
-  })
-
-  test('starts although a server that was killed left its socket', async () => {
-    const dataDir = dataFolder('data')
-    const first = await openOn(dataDir)
-    await connect(first.socket).set('token', 'kept')
-    await close(first)
+  test('stops with whoever uses it last, closed twice or not, and has everything when it starts again', async () => {
+    const first = await openOn()
+    await write('token', 'kept')
+    const other = await startOwner()
+    const pid = theServer()
+    await first.close()
+    await first.close()
+    expect(serversOn(redisDir)).toEqual([pid])
+    other.stdin?.end()
+    await eventually('the server has ended', async () => serversOn(redisDir).length === 0)
+    // As one that was killed leaves it.
     writeFileSync(first.socket, '')
-    expect(await connect((await openOn(dataDir)).socket).get('token')).toBe('kept')
+    await openOn()
+    expect(await withClient((client) => client.get('token'))).toBe('kept')
+  })
+
+  test.each([true, false])(
+    'whose starter is killed goes on, another uses it then: %s, and that one stops it',
+    async (isUsed) => {
+      const starter = await startOwner()
+      const before = isUsed ? await openOn() : undefined
+      const pid = theServer()
+      await killed(starter)
+      const heir = before ?? (await openOn())
+      expect(serversOn(redisDir)).toEqual([pid])
+      await heir.close()
+      await eventually('the server has ended', async () => serversOn(redisDir).length === 0)
+    },
+  )
+
+  test('is started again when it is killed, with everything that it had; not where it is closed at that moment', async () => {
+    const embedded = await openOn()
+    await withClient((client) => client.config('SET', 'appendfsync', 'always'))
+    await write('token', 'kept')
+    const pid = theServer()
+    process.kill(pid, 'SIGKILL')
+    await eventually('another server', async () => serversOn(redisDir).some((other) => other !== pid))
+    expect(await withClient((client) => client.get('token'))).toBe('kept')
+    expect(logged.text()).toContain('"redis.gone"')
+    process.kill(theServer(), 'SIGKILL')
+    await embedded.close()
+    expect(serversOn(redisDir)).toEqual([])
   })
 
   test('works in a data folder whose path is longer than that of a socket may be', async () => {
-    const dataDir = dataFolder(join('a'.repeat(90), 'b'.repeat(90)))
-    const embedded = await openOn(dataDir)
-    expect(embedded.socket.length).toBeLessThan(104)
-    expect(statSync(dirname(embedded.socket)).mode & 0o077).toBe(0)
-    expect(await connect(embedded.socket).ping()).toBe('PONG')
-    const other = await otherProcess(dataDir)
-    expect(other.socket).toBe(embedded.socket)
-    await other.leave()
-    await close(embedded)
-    rmSync(dirname(embedded.socket), { recursive: true, force: true })
+    const long = join(dataDir, 'a'.repeat(90), 'b'.repeat(90))
+    const [one, other] = [await openOn(undefined, long), await openOn(undefined, long)]
+    onTestFinished(() => rmSync(dirname(one.socket), { recursive: true, force: true }))
+    expect(one.socket.length).toBeLessThan(104)
+    expect(statSync(dirname(one.socket)).mode & 0o077).toBe(0)
+    expect(other.socket).toBe(one.socket)
   })
 
-  test('that cannot start says where its log is', async () => {
-    const dataDir = dataFolder()
-    mkdirSync(join(dataDir, 'redis', 'appendonlydir'), { recursive: true })
-    writeFileSync(join(dataDir, 'redis', 'appendonlydir', 'appendonly.aof.manifest'), 'nonsense\n')
-    await expect(openEmbeddedRedis(dataDir, systemClock, logged.log)).rejects.toThrow(/did not start: .*redis\.log/)
-  })
-
-  test('that is closed twice is closed once', async () => {
-    const embedded = await openOn(dataFolder())
-    await close(embedded)
-    await expect(embedded.close()).resolves.toBeUndefined()
-  })
-
-  test('that was killed a moment ago closes all the same, and no server stays behind', async () => {
-    const dataDir = dataFolder('data')
-    const embedded = await openOn(dataDir)
-    process.kill(await pidBehind(embedded.socket), 'SIGKILL')
-    await close(embedded)
-    expect(await pidBehind(embedded.socket).catch(() => 'nobody')).toBe('nobody')
+  test('is the program that the environment names, before any on the path; without any it is said how to get one', () => {
+    vi.stubEnv('REDIS_SERVER_BIN', '/opt/redis/bin/redis-server')
+    expect(findServer()).toBe('/opt/redis/bin/redis-server')
+    vi.stubEnv('REDIS_SERVER_BIN', undefined)
+    vi.stubEnv('PATH', '/nowhere')
+    expect(() => findServer()).toThrow(/apt-get install redis-server/)
   })
 })
 
-describe('the server program', () => {
-  test('is the one that the environment names, before any on the path', () => {
-    const before = process.env.REDIS_SERVER_BIN
-    process.env.REDIS_SERVER_BIN = '/opt/redis/bin/redis-server'
-    try {
-      expect(findServer()).toBe('/opt/redis/bin/redis-server')
-    } finally {
-      if (before === undefined) delete process.env.REDIS_SERVER_BIN
-      else process.env.REDIS_SERVER_BIN = before
+describe('a server that lives and can not be used', () => {
+  test('stopped: none is started beside it', async () => {
+    await killed(await startOwner())
+    await write('token', 'kept')
+    const pid = theServer()
+    process.kill(pid, 'SIGSTOP')
+    const tries = await Promise.allSettled([1, 2, 3].map(() => openOn(SOON_MS)))
+    for (const one of tries) {
+      expect(String((one as PromiseRejectedResult).reason)).toMatch('not ready within 0.5 s: it does not answer')
     }
+    expect(serversOn(redisDir)).toEqual([pid])
+
+    process.kill(pid, 'SIGCONT')
+    await openOn()
+    expect(serversOn(redisDir)).toEqual([pid])
+    expectWholeFile()
   })
 
-  test('that is missing is an error that says how to get it', () => {
-    const { PATH, REDIS_SERVER_BIN } = process.env
-    process.env.PATH = '/nowhere'
-    delete process.env.REDIS_SERVER_BIN
-    try {
-      expect(() => findServer()).toThrow(/apt-get install redis-server/)
-    } finally {
-      process.env.PATH = PATH
-      if (REDIS_SERVER_BIN !== undefined) process.env.REDIS_SERVER_BIN = REDIS_SERVER_BIN
+  test.each([
+    ['a command is told how to wait longer', SOON_MS, /wait longer with --timeout/],
+    ['start, which has no --timeout, is not', undefined, /try again later$/],
+  ])('out of order: %s', async (_who, withinMs, told) => {
+    const server = createServer((socket) => socket.end('-ERR out of order\r\n'))
+    await once(server.listen(join(redisDir, 'redis.sock')), 'listening')
+    onTestFinished(() => void server.close())
+    // A minute of it is over in a moment.
+    const clock: Clock = {
+      ...systemClock,
+      stopwatch: () => {
+        const passed = systemClock.stopwatch()
+        return () => passed() * 1_000
+      },
     }
+    await expect(openEmbeddedRedis(dataDir, clock, logged.log, withinMs)).rejects.toThrow(told)
   })
+
+  test('silent for longer than a moment: it is waited for, and that is said once', async () => {
+    await killed(await startOwner())
+    const pid = theServer()
+    process.kill(pid, 'SIGSTOP')
+    const opening = openOn()
+    await eventually('it is said what is waited for', async () => logged.text().includes('"redis.unwell"'))
+    process.kill(pid, 'SIGCONT')
+    await opening
+    expect(serversOn(redisDir)).toEqual([pid])
+    expect(logged.lines().filter(({ code }) => code === 'redis.unwell')).toHaveLength(1)
+  })
+
+  test('without its socket: none is started beside it, and it is named', async () => {
+    await killed(await startOwner())
+    await write('token', 'kept')
+    const pid = theServer()
+    rmSync(join(redisDir, 'redis.sock'))
+    await expect(openOn(SOON_MS)).rejects.toThrow(`a redis-server holds ${redisDir} and does not listen`)
+    expect(serversOn(redisDir)).toEqual([pid])
+
+    process.kill(pid, 'SIGTERM')
+    await openOn()
+    expect(theServer()).not.toBe(pid)
+    expect(await withClient((client) => client.get('token'))).toBe('kept')
+  })
+
+  test('still loading: those that come meanwhile say so or wait, and all use that one', async () => {
+    const first = await startOwner()
+    await withClient((client) =>
+      client.mset(
+        Object.fromEntries(Array.from({ length: 40 }, (_, at) => [`k${at}`, randomBytes(1_500).toString('hex')])),
+      ),
+    )
+    await withClient((client) => client.bgrewriteaof())
+    await eventually('the file is written anew', async () =>
+      /aof_rewrite_in_progress:0.*aof_last_bgrewrite_status:ok/s.test(
+        await withClient((client) => client.info('persistence')),
+      ),
+    )
+    process.kill(theServer(), 'SIGTERM')
+    await killed(first)
+    for (const pid of serversOn(redisDir)) process.kill(pid, 'SIGTERM')
+    await eventually('it has ended', async () => serversOn(redisDir).length === 0)
+
+    const slowly = '--key-load-delay 50000 --loading-process-events-interval-bytes 1024'
+    const program = join(dataDir, 'redis-that-loads-slowly')
+    writeFileSync(program, `#!/bin/sh\nexec ${findServer()} "$@" ${slowly}\n`, { mode: 0o755 })
+    vi.stubEnv('REDIS_SERVER_BIN', program)
+    await expect(openOn(SOON_MS)).rejects.toThrow('it still loads its file')
+    const pid = theServer()
+    await expect(openOn(SOON_MS)).rejects.toThrow('it still loads its file')
+    await Promise.all([openOn(), openOn(), openOn()])
+    expect(serversOn(redisDir)).toEqual([pid])
+    expect(await withClient((client) => client.dbsize())).toBe(40)
+  })
+})
+
+describe('a full disk', () => {
+  test('none is started beside it, it can be read, and is not stopped while its memory alone has what was written last', async ({
+    skip,
+  }) => {
+    const unmount = mountSmallDisk(redisDir, '2m')
+    if (typeof unmount === 'string') return skip(unmount)
+    unmounts.push(unmount)
+    const first = await openOn()
+    const pid = theServer()
+    await write('token', 'kept')
+    await fillDisk()
+
+    const second = await openOn(SOON_MS)
+    expect(await withClient((client) => client.get('token'))).toBe('kept')
+    expect(serversOn(redisDir)).toEqual([pid])
+    await first.close()
+    await second.close()
+    expect(serversOn(redisDir)).toEqual([pid])
+    expect(logged.text()).toContain('"redis.left"')
+
+    // On a disk that is still full, after a kill: what was written before it was full is there.
+    process.kill(pid, 'SIGKILL')
+    await eventually('it has ended', async () => serversOn(redisDir).length === 0)
+    await openOn()
+    expect(theServer()).not.toBe(pid)
+    expect(await withClient((client) => client.get('token'))).toBe('kept')
+    expectWholeFile()
+  })
+})
+
+async function fillDisk(): Promise<void> {
+  const value = 'x'.repeat(20_000)
+  await withClient(async (client) => {
+    const fill = async () => {
+      for (let at = 0; at < 1_000; at++) await client.set(`fill${at}`, value)
+    }
+    await expect(fill()).rejects.toThrow('MISCONF')
+  })
+}
+
+describe('however its processes end', () => {
+  test.each([
+    ['the owner, then the server', ['owner', 'server']],
+    ['the server, then the owner', ['server', 'owner']],
+    ['the server, twice', ['server', 'server', 'owner']],
+  ] as const)('killed: %s: the next ones find one server, with everything', async (_, order) => {
+    const owner = await startOwner()
+    await write('token', 'kept')
+    await withClient((client) => client.config('SET', 'appendfsync', 'always'))
+    for (const which of order) {
+      if (which === 'owner') await killed(owner)
+      else for (const pid of serversOn(redisDir)) process.kill(pid, 'SIGKILL')
+      await write(`after ${which}`, 'kept').catch(() => undefined)
+    }
+    await Promise.all([openOn(), openOn(), openOn()])
+    theServer()
+    expect(await withClient((client) => client.get('token'))).toBe('kept')
+    expectWholeFile()
+  })
+
+  test('a lock that was left is none: neither its file nor a number in it that another program has now', async () => {
+    await (await openOn()).close()
+    open.pop()
+    writeFileSync(join(redisDir, 'server.lock'), String(process.pid))
+    await openOn(5_000)
+    theServer()
+  })
+
+  test('a server whose lock, socket and log were deleted is found all the same, and none is started beside it', async () => {
+    await openOn()
+    const server = theServer()
+    for (const name of readdirSync(redisDir)) if (name !== 'appendonlydir') rmSync(join(redisDir, name))
+    await expect(openOn(300)).rejects.toThrow(`a redis-server holds ${redisDir}`)
+    expect(theServer()).toBe(server)
+  })
+
+  test('two daemons that come and go at once, with others between them, never use two servers', async () => {
+    let most = 0
+    const look = setInterval(() => {
+      most = Math.max(most, serversOn(redisDir).length)
+    }, 5)
+    const comeAndGo = async (times: number) => {
+      for (let time = 0; time < times; time++) {
+        const embedded = await openEmbeddedRedis(dataDir, systemClock, logged.log)
+        await withClient((client) => client.incr('uses'))
+        await embedded.close()
+      }
+    }
+    await Promise.all([comeAndGo(10), comeAndGo(10), comeAndGo(10)]).finally(() => clearInterval(look))
+    expect(most).toBe(1)
+    await openOn()
+    expect(await withClient((client) => client.get('uses'))).toBe('30')
+    expectWholeFile()
+  })
+})
+
+test('a stop while the server still starts leaves none behind', async () => {
+  const slow = join(dataDir, 'slow-server')
+  writeFileSync(slow, '#!/bin/sh\nexec sleep 3\n', { mode: 0o700 })
+  vi.stubEnv('REDIS_SERVER_BIN', slow)
+  const lifecycle = new Lifecycle()
+  const config = { ...configOf(SMALLEST), dataDir }
+  const opening = openRedis({ config, clock: systemClock, log: logged.log }, lifecycle).catch(() => undefined)
+  await eventually('it is started', async () => logged.text().includes('redis.embedded'))
+  await lifecycle.close()
+  // The process ends a second after that.
+  await systemClock.wait(500)
+  const lock = lockFolder(redisDir, 'exclusive')
+  await opening
+  expect(lock, 'nobody holds the folder').toBeDefined()
+  if (lock !== undefined) closeSync(lock)
+})
+
+test('the server gets none of our secrets in its environment', async () => {
+  const program = join(dataDir, 'redis-that-tells')
+  writeFileSync(program, `#!/bin/sh\nenv > ${dataDir}/environment\nexec ${findServer()} "$@"\n`, { mode: 0o755 })
+  vi.stubEnv('PLIMSOLL_TEST_SECRET', 'hush')
+  vi.stubEnv('REDIS_SERVER_BIN', program)
+  await openOn()
+  const environment = readFileSync(join(dataDir, 'environment'), 'utf8')
+  expect(environment).toContain('PATH=')
+  expect(environment).not.toContain('hush')
 })
