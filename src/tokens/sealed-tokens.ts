@@ -56,7 +56,7 @@ export class SealedFile implements PendingFile {
 /** An answer of the token endpoint that could not be read, to a refresh or for an install. */
 export interface UnreadTokens extends UnreadAnswer {
   holder: Holder
-  /** Of the tokens that were stored then, or that the install makes. */
+  /** Version of the tokens that were stored then, or that the install makes. */
   version: string
   /** The only account that an install may connect. */
   only?: number | undefined
