@@ -1,320 +1,179 @@
 import fc from 'fast-check'
-import { describe, expect, test } from 'vitest'
-import type { FailureClass, ProviderFailure } from '../../src/provider/failure.ts'
+import { expect, test } from 'vitest'
+import type { FailureClass } from '../../src/provider/failure.ts'
 import { retryAfterMs } from '../../src/runtime/retry-after.ts'
-import { afterFailure, confirmedBy, type FailedRefresh } from '../../src/tokens/after-failure.ts'
+import { type AfterFailure, afterFailure, confirmedBy, type FailedRefresh } from '../../src/tokens/after-failure.ts'
 
 const SETTINGS = { refreshFrom: 0.5, refreshBy: 0.8 }
 const SECOND = 1_000
 const MINUTE = 60 * SECOND
 const HOUR = 60 * MINUTE
+const DAY = 24 * HOUR
 const OBTAINED = 1_763_719_200_000
 const LIFE = 30 * MINUTE
 const EARLY = OBTAINED + 16 * MINUTE
 const LATE_FROM = OBTAINED + 24 * MINUTE
 const LATE = OBTAINED + 25 * MINUTE
+const OVER = OBTAINED + LIFE
+const UNTIL = LATE + 20 * SECOND
 
-function failure(kind: FailureClass, retryAfterMs?: number): ProviderFailure {
-  return { class: kind, code: 'x', message: 'x', status: 0, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) }
+interface Case extends Partial<Omit<FailedRefresh, 'standing' | 'failure'>> {
+  kind: FailureClass
+  status?: number
+  /** Retry-After, ms. */
+  told?: number | undefined
+  life?: number
+  standing?: Partial<FailedRefresh['standing']>
 }
 
-function failed(kind: FailureClass, more: Partial<FailedRefresh> = {}, retryAfterMs?: number): FailedRefresh {
+function failed({ kind, status = 0, told, life = LIFE, standing, ...more }: Case): FailedRefresh {
   return {
     hubId: 123,
     state: 'active',
-    times: { obtainedAt: OBTAINED, expiresAt: OBTAINED + LIFE },
+    times: { obtainedAt: OBTAINED, expiresAt: OBTAINED + life },
     failures: 0,
     rejectedAt: null,
-    failure: failure(kind, retryAfterMs),
-    standing: { fleetTrouble: false, lastSuccessAt: 0, fleet: 1, until: 0 },
+    failure: { class: kind, code: 'x', message: 'x', status, ...(told === undefined ? {} : { retryAfterMs: told }) },
+    standing: { fleetTrouble: false, lastSuccessAt: 0, fleet: 1, until: 0, ...standing },
     ...more,
   }
 }
 
-const decide = (one: FailedRefresh, now: number, random = 0.5) => afterFailure(one, SETTINGS, now, random)
+const decide = (one: Case, now: number, random = 0.5) => afterFailure(failed(one), SETTINGS, now, random)
 
-describe('a transient failure', () => {
-  test('in the early window is one try: the next comes when the late window begins, and nothing is counted', () => {
-    expect(decide(failed('transient'), EARLY)).toEqual({
-      state: 'active',
-      refreshAt: LATE_FROM,
-      pollAt: 'unchanged',
-      failures: 0,
-      rejectedAt: null,
-      alert: 'none',
-    })
-  })
+/** Refused once, in a fleet of a thousand. */
+const AGAIN = { state: 'failing', rejectedAt: LATE, failures: 1, standing: { fleet: 1_000 } } as const
+const OTHERS_WORK = { ...AGAIN, standing: { fleet: 1_000, lastSuccessAt: LATE + 1 } }
+const DOUBTED = { state: 'failing', rejectedAt: EARLY } as const
+const NO_TOKEN = { times: { obtainedAt: 0, expiresAt: 0 } }
+const SAME = { state: 'active', pollAt: 'unchanged', failures: 0, alert: 'none' } as const
 
-  test('in the early window waits longer where the provider says so', () => {
-    const justBefore = LATE_FROM - SECOND
-    expect(decide(failed('transient', {}, 2 * MINUTE), justBefore).refreshAt).toBe(justBefore + 2 * MINUTE)
-    expect(decide(failed('transient', {}, MINUTE), EARLY).refreshAt).toBe(LATE_FROM)
-  })
-
-  test.each([
-    [0, SECOND],
-    [1, 2 * SECOND],
-    [2, 4 * SECOND],
-    [5, 32 * SECOND],
-    [8, 256 * SECOND],
-    [9, 300 * SECOND],
-    [50, 300 * SECOND],
-    [5_000, 300 * SECOND],
-  ])('in the late window, after %i failures, is tried again after %i ms', (failures, ms) => {
-    const next = decide(failed('transient', { failures }), LATE)
-    expect(next).toMatchObject({ state: 'failing', refreshAt: LATE + ms, failures: failures + 1, alert: 'none' })
-  })
-
-  test.each([
-    [20 * SECOND, (20 * SECOND) / 6],
-    [6 * SECOND, 3 * SECOND],
-    [6 * HOUR, 5 * MINUTE],
-  ])('of a token that lives %i ms is never put off by more than %i ms', (life, cap) => {
-    const times = { obtainedAt: OBTAINED, expiresAt: OBTAINED + life }
-    const next = decide(failed('transient', { times, failures: 30 }), OBTAINED + life)
-    expect(next.refreshAt).toBe(OBTAINED + life + Math.round(cap))
-  })
-
-  test('is jittered by a quarter either way', () => {
-    const one = failed('transient', { failures: 3 })
-    expect(decide(one, LATE, 0).refreshAt).toBe(LATE + 6 * SECOND)
-    expect(decide(one, LATE, 1).refreshAt).toBe(LATE + 10 * SECOND)
-  })
-
-  test('obeys Retry-After, also where it says longer than the back-off would', () => {
-    expect(decide(failed('transient', {}, 90 * SECOND), LATE).refreshAt).toBe(LATE + 90 * SECOND)
-    expect(decide(failed('transient', {}, 0), LATE).refreshAt).toBe(LATE + SECOND)
-  })
-
-  test('obeys it no longer than a back-off may last: a day would be the end of the token', () => {
-    expect(decide(failed('transient', {}, 24 * HOUR), LATE).refreshAt).toBe(LATE + 5 * MINUTE)
-    expect(decide(failed('transient', {}, 24 * HOUR), EARLY).refreshAt).toBe(LATE_FROM)
-    const times = { obtainedAt: OBTAINED, expiresAt: OBTAINED + 60 * SECOND }
-    expect(decide(failed('transient', { times }, 24 * HOUR), LATE).refreshAt).toBe(LATE + 10 * SECOND)
-  })
-
-  test('never ends in reauthorize, however often it comes, but is told once the token has been dead for a while', () => {
-    const often = failed('transient', { failures: 100_000, state: 'failing' })
-    expect(decide(often, LATE + 30 * 24 * HOUR)).toMatchObject({ state: 'failing', alert: 'failing' })
-    expect(decide(often, OBTAINED + LIFE + 3 * MINUTE - 1)).toMatchObject({ alert: 'none' })
-    expect(decide(often, OBTAINED + LIFE + 3 * MINUTE)).toMatchObject({ alert: 'failing' })
-    expect(decide(failed('transient', { failures: 1 }), LATE + HOUR)).toMatchObject({ alert: 'none' })
-  })
+test.each<[FailureClass, Omit<Case, 'kind'>, number, Partial<AfterFailure>]>([
+  // In the early window there is one try; then each is held against the account, at growing pauses.
+  ['transient', {}, EARLY, { ...SAME, refreshAt: LATE_FROM }],
+  ['transient', { told: 10 * MINUTE }, LATE_FROM - 1, { refreshAt: LATE_FROM - 1 + 5 * MINUTE }],
+  ['transient', { told: MINUTE }, EARLY, { refreshAt: LATE_FROM }],
+  ['transient', {}, LATE, { state: 'failing', refreshAt: LATE + SECOND, failures: 1, alert: 'none' }],
+  ['transient', { failures: 5 }, LATE, { refreshAt: LATE + 32 * SECOND, failures: 6 }],
+  ['transient', { failures: 5_000 }, LATE, { refreshAt: LATE + 300 * SECOND }],
+  ['transient', { failures: 30, life: 60 * SECOND }, LATE, { refreshAt: LATE + 10 * SECOND }],
+  ['transient', { failures: 30, life: 6 * SECOND }, LATE, { refreshAt: LATE + 3 * SECOND }],
+  // Retry-After is obeyed, but a day of it would be the end of the token. A 429 is held against nobody.
+  ['transient', { told: 90 * SECOND }, LATE, { refreshAt: LATE + 90 * SECOND }],
+  ['transient', { told: DAY }, LATE, { refreshAt: LATE + 5 * MINUTE }],
+  ['transient', { told: 0 }, LATE, { refreshAt: LATE + SECOND }],
+  ['transient', { status: 429, told: 9_000 }, LATE, { ...SAME, refreshAt: LATE + 9_000 }],
+  // Told the third time, once the token is over for a while; it never ends in reauthorize.
+  ['transient', { failures: 2 }, OVER + 3 * MINUTE, { alert: 'failing' }],
+  ['transient', { failures: 2 }, OVER + 3 * MINUTE - 1, { alert: 'none' }],
+  ['transient', { failures: 1 }, OVER + HOUR, { alert: 'none' }],
+  ['transient', { failures: 100_000 }, LATE + 30 * DAY, { state: 'failing', alert: 'failing' }],
+  // An account that is told to wait is not polled either, and told of where its token ends before.
+  ['parked', { told: HOUR }, LATE, { state: 'parked', refreshAt: LATE + HOUR, pollAt: LATE + HOUR, alert: 'failing' }],
+  ['parked', { told: 2 * MINUTE }, LATE, { state: 'parked', alert: 'none' }],
+  ['parked', {}, EARLY, { refreshAt: EARLY + HOUR, pollAt: EARLY + HOUR }],
+  ['parked', { standing: { fleetTrouble: true } }, LATE, { state: 'parked' }],
+  // A refusal is believed the second time, after a tenth of a life.
+  ['rejected', {}, EARLY, { state: 'failing', refreshAt: EARLY + 3 * MINUTE, rejectedAt: EARLY, alert: 'none' }],
+  ['rejected', DOUBTED, EARLY + MINUTE, { ...DOUBTED, refreshAt: EARLY + 3 * MINUTE }],
+  ['rejected', DOUBTED, EARLY + 3 * MINUTE, { state: 'reauthorize', pollAt: 'never', alert: 'reauthorize' }],
+  ['rejected', DOUBTED, EARLY + 3 * MINUTE, { rejectedAt: EARLY, refreshAt: EARLY + 3 * MINUTE + DAY }],
+  ['rejected', { ...DOUBTED, rejectedAt: LATE }, EARLY, { state: 'failing', rejectedAt: EARLY }],
+  ['rejected', { life: 5 * SECOND }, EARLY, { refreshAt: EARLY + 2 * SECOND }],
+  ['rejected', { life: 10 * HOUR }, EARLY, { refreshAt: EARLY + 5 * MINUTE }],
+  // And where another account was refreshed since, or after a whole life.
+  ['rejected', OTHERS_WORK, LATE + 3 * MINUTE, { state: 'reauthorize', alert: 'reauthorize' }],
+  ['rejected', OTHERS_WORK, LATE + 3 * MINUTE - 1, { state: 'failing', refreshAt: LATE + 3 * MINUTE }],
+  ['rejected', AGAIN, LATE + 3 * MINUTE, { state: 'failing', rejectedAt: LATE, refreshAt: LATE + 6 * MINUTE }],
+  ['rejected', { ...AGAIN, failures: 9 }, LATE + LIFE - 1, { state: 'failing', alert: 'failing' }],
+  ['rejected', AGAIN, LATE + LIFE, { state: 'reauthorize', alert: 'reauthorize' }],
+  // Without a token yet: the pauses of a usual life, and no polls.
+  ['transient', { ...NO_TOKEN, failures: 9 }, LATE, { refreshAt: LATE + 300 * SECOND }],
+  ['rejected', NO_TOKEN, LATE, { state: 'failing', refreshAt: LATE + 3 * MINUTE }],
+  ['parked', NO_TOKEN, LATE, { state: 'parked', pollAt: 'unchanged' }],
+])('after a failure of class %s: %j at %i', (kind, account, now, expected) => {
+  expect(decide({ kind, ...account }, now)).toMatchObject(expected)
 })
 
-describe('an account that is told to wait', () => {
-  test('is parked until then, and is not polled either', () => {
-    const until = LATE + 3 * HOUR
-    expect(decide(failed('parked', {}, 3 * HOUR), LATE)).toMatchObject({
-      state: 'parked',
-      refreshAt: until,
-      pollAt: until,
-      // Its token will have expired by then.
-      alert: 'failing',
-    })
-    expect(decide(failed('parked', {}, 2 * MINUTE), LATE)).toMatchObject({ state: 'parked', alert: 'none' })
-  })
-
-  test('without being told how long waits an hour', () => {
-    expect(decide(failed('parked'), EARLY)).toMatchObject({ refreshAt: EARLY + HOUR, pollAt: EARLY + HOUR })
-  })
-
-  test('for no time at all still waits a while', () => {
-    const told = retryAfterMs('0', LATE)
-    expect(decide(failed('parked', {}, told), LATE).refreshAt).toBeGreaterThan(LATE)
-  })
+test('pauses are jittered by a quarter either way, and a wait of no time is none', () => {
+  const one: Case = { kind: 'transient', failures: 3 }
+  expect([decide(one, LATE, 0).refreshAt, decide(one, LATE, 1).refreshAt]).toEqual([
+    LATE + 6 * SECOND,
+    LATE + 10 * SECOND,
+  ])
+  expect(decide({ kind: 'parked', told: retryAfterMs('0', LATE) }, LATE).refreshAt).toBeGreaterThan(LATE)
 })
 
-describe('a refresh token that is refused', () => {
-  test('is not believed at once: the account is failing, and asked again some time later', () => {
-    expect(decide(failed('rejected'), EARLY)).toMatchObject({
-      state: 'failing',
-      refreshAt: EARLY + 3 * MINUTE,
-      rejectedAt: EARLY,
-      pollAt: 'unchanged',
-      alert: 'none',
-    })
-  })
-
-  test('and is refused again too soon is still not believed', () => {
-    expect(decide(failed('rejected', { state: 'failing', rejectedAt: EARLY }), EARLY + MINUTE)).toMatchObject({
-      state: 'failing',
-      refreshAt: EARLY + 3 * MINUTE,
-      rejectedAt: EARLY,
-      alert: 'none',
-    })
-  })
-
-  test('and is refused again after that time is believed: the account must be authorised again', () => {
-    const now = EARLY + 3 * MINUTE
-    const next = decide(failed('rejected', { state: 'failing', rejectedAt: EARLY }), now)
-    expect(next).toMatchObject({ state: 'reauthorize', pollAt: 'never', alert: 'reauthorize', rejectedAt: EARLY })
-    expect(next.refreshAt).toBe(now + 24 * HOUR)
-  })
-
-  test.each([
-    [20 * SECOND, 2 * SECOND],
-    [5 * SECOND, 2 * SECOND],
-    [10 * HOUR, 5 * MINUTE],
-  ])('with a life of %i ms is asked again after %i ms', (life, ms) => {
-    const times = { obtainedAt: OBTAINED, expiresAt: OBTAINED + life }
-    expect(decide(failed('rejected', { times }), EARLY).refreshAt).toBe(EARLY + ms)
-  })
-
-  test('of an account that waits to be authorised is asked about once a day, and told nobody again', () => {
-    for (const kind of ['rejected', 'transient', 'client', 'parked'] as const) {
-      const next = decide(failed(kind, { state: 'reauthorize', rejectedAt: EARLY, failures: 2 }), LATE, 0)
-      expect(next).toMatchObject({ state: 'reauthorize', refreshAt: LATE + 0.9 * 24 * HOUR, alert: 'none' })
-    }
-  })
+test('an account that must be connected again is probed once a day, and told nobody again', () => {
+  for (const kind of ['rejected', 'transient', 'client', 'parked'] as const) {
+    const next = decide({ kind, state: 'reauthorize', rejectedAt: EARLY, failures: 2 }, LATE, 0)
+    expect(next).toMatchObject({ state: 'reauthorize', refreshAt: LATE + 0.9 * DAY, alert: 'none' })
+  }
 })
 
-describe('in a fleet of more than one a refused refresh token', () => {
-  const REFUSED_AT = LATE
-  const AGAIN = REFUSED_AT + 3 * MINUTE
-  const refused = (standing: Partial<FailedRefresh['standing']>) =>
-    failed('rejected', {
-      state: 'failing',
-      rejectedAt: REFUSED_AT,
-      failures: 1,
-      standing: { fleetTrouble: false, lastSuccessAt: 0, fleet: 1_000, until: 0, ...standing },
-    })
-
-  test('is believed when another account was refreshed since it was first refused', () => {
-    expect(decide(refused({ lastSuccessAt: REFUSED_AT + 1 }), AGAIN)).toMatchObject({
-      state: 'reauthorize',
-      alert: 'reauthorize',
-      pollAt: 'never',
-    })
-  })
-
-  test('is not believed while nobody was, and asked about again some time later', () => {
-    for (const lastSuccessAt of [0, REFUSED_AT - 1, REFUSED_AT]) {
-      expect(decide(refused({ lastSuccessAt }), AGAIN)).toMatchObject({
-        state: 'failing',
-        rejectedAt: REFUSED_AT,
-        refreshAt: AGAIN + 3 * MINUTE,
-        alert: 'none',
-      })
-    }
-  })
-
-  test('is not believed before the time is over, whoever was refreshed meanwhile', () => {
-    expect(decide(refused({ lastSuccessAt: AGAIN - 1 }), AGAIN - 1)).toMatchObject({
-      state: 'failing',
-      refreshAt: AGAIN,
-    })
-  })
-
-  test('is believed after a whole life of the token though nobody came by, and told as failing until then', () => {
-    const almost = REFUSED_AT + LIFE - 1
-    expect(decide({ ...refused({}), failures: 9 }, almost)).toMatchObject({ state: 'failing', alert: 'failing' })
-    expect(decide(refused({}), almost + 1)).toMatchObject({ state: 'reauthorize', alert: 'reauthorize' })
-  })
-
-  test.each([20 * SECOND, LIFE, 6 * HOUR])('is believed no later than promised, with tokens of %i ms', (life) => {
-    const times = { obtainedAt: OBTAINED, expiresAt: OBTAINED + life }
-    let one = failed('rejected', { times, standing: { fleetTrouble: false, lastSuccessAt: 0, fleet: 1_000, until: 0 } })
+test.each([20 * SECOND, LIFE, 6 * HOUR])(
+  'a refusal is believed no later than promised, with tokens of %i ms',
+  (life) => {
+    let one: Case = { kind: 'rejected', life, standing: { fleet: 1_000 } }
     let now = OBTAINED
     for (let next = decide(one, now); next.state !== 'reauthorize'; next = decide(one, now)) {
       one = { ...one, state: next.state, rejectedAt: next.rejectedAt, failures: next.failures }
       now = next.refreshAt
     }
     expect(now).toBeGreaterThan(OBTAINED)
-    expect(now).toBeLessThanOrEqual(confirmedBy(OBTAINED, times))
-  })
-})
+    expect(now).toBeLessThanOrEqual(confirmedBy(OBTAINED, failed(one).times))
+  },
+)
 
-describe('a trouble of the whole fleet', () => {
-  const until = LATE + 20 * SECOND
-
-  test.each(['transient', 'rejected', 'client', 'unauthorized', 'forbidden'] as const)(
-    'changes nothing of an account that fails with %s meanwhile, and lets it wait for the endpoint',
-    (kind) => {
-      for (const state of ['active', 'failing', 'parked'] as const) {
-        const rejectedAt = state === 'failing' ? EARLY : null
-        const one = failed(kind, {
-          state,
-          failures: 7,
-          rejectedAt,
-          standing: { fleetTrouble: true, lastSuccessAt: LATE, fleet: 1_000, until },
-        })
-        for (const now of [LATE, LATE + 30 * 24 * HOUR]) {
-          const refreshAt = Math.max(now, until) + SECOND / 2
-          expect(decide(one, now)).toEqual({
-            state,
-            refreshAt,
-            pollAt: 'unchanged',
-            failures: 7,
-            rejectedAt,
-            alert: 'none',
-          })
-        }
+test('a trouble of the fleet, or of the app, is held against no account; in the former it waits for the endpoint', () => {
+  for (const state of ['active', 'failing', 'parked'] as const) {
+    const account = { state, failures: 7, rejectedAt: state === 'failing' ? EARLY : null }
+    const same = { state, rejectedAt: account.rejectedAt, pollAt: 'unchanged', alert: 'none' }
+    expect(decide({ kind: 'client', ...account, failures: 0 }, LATE)).toMatchObject(same)
+    for (const kind of ['transient', 'rejected', 'client', 'unauthorized', 'forbidden'] as const) {
+      const one = {
+        kind,
+        ...account,
+        standing: { fleetTrouble: true, lastSuccessAt: LATE, fleet: 1_000, until: UNTIL },
       }
-    },
-  )
-
-  test('does not keep an account from being parked', () => {
-    const standing = { fleetTrouble: true, lastSuccessAt: LATE, fleet: 1_000, until }
-    expect(decide(failed('parked', { standing }, 2 * MINUTE), LATE)).toMatchObject({ state: 'parked' })
-  })
-})
-
-describe('an app that is refused', () => {
-  test.each(['active', 'failing', 'parked', 'reauthorize'] as const)('leaves the account %s', (state) => {
-    const next = decide(failed('client', { state, failures: 3, rejectedAt: state === 'failing' ? EARLY : null }), LATE)
-    expect(next).toMatchObject({ state, pollAt: 'unchanged', alert: 'none' })
-  })
+      for (const now of [LATE, LATE + 30 * DAY]) {
+        expect(decide(one, now)).toEqual({ ...same, failures: 7, refreshAt: Math.max(now, UNTIL) + SECOND / 2 })
+      }
+    }
+  }
 })
 
 test('whatever fails, there is a next moment in the future, and only a second refusal asks for authorisation', () => {
   const any = fc.record({
     state: fc.constantFrom('active', 'failing', 'parked', 'reauthorize'),
     kind: fc.constantFrom<FailureClass>('transient', 'parked', 'unauthorized', 'forbidden', 'rejected', 'client'),
-    retryAfterMs: fc.option(fc.integer({ min: 1, max: 24 * HOUR }), { nil: undefined }),
+    told: fc.option(fc.integer({ min: 1, max: DAY }), { nil: undefined }),
     failures: fc.nat(1_000_000),
-    rejectedAgo: fc.option(fc.nat(48 * HOUR)),
-    life: fc.integer({ min: 1_000, max: 24 * HOUR }),
-    age: fc.nat(48 * HOUR),
+    rejectedAgo: fc.option(fc.nat(2 * DAY)),
+    life: fc.integer({ min: 1_000, max: DAY }),
+    age: fc.nat(2 * DAY),
     random: fc.double({ min: 0, max: 1, noNaN: true }),
     standing: fc.record({
       fleetTrouble: fc.boolean(),
-      lastSuccessAt: fc.integer({ min: OBTAINED, max: OBTAINED + 48 * HOUR }),
+      lastSuccessAt: fc.integer({ min: OBTAINED, max: OBTAINED + 2 * DAY }),
       fleet: fc.nat(100),
       until: fc.constant(0),
     }),
   })
   fc.assert(
-    fc.property(any, ({ state, kind, retryAfterMs, failures, rejectedAgo, life, age, random, standing }) => {
+    fc.property(any, ({ state, rejectedAgo, age, random, ...one }) => {
       const now = OBTAINED + age
+      const { kind, life, standing } = one
       const rejectedAt = rejectedAgo === null ? null : now - rejectedAgo
-      const times = { obtainedAt: OBTAINED, expiresAt: OBTAINED + life }
-      const one = { ...failed(kind, { times, failures, rejectedAt, standing }, retryAfterMs), state } as FailedRefresh
-      const next = decide(one, now, random)
-      expect(next.refreshAt).toBeGreaterThanOrEqual(now)
-      if (!standing.fleetTrouble) expect(next.refreshAt).toBeGreaterThan(now)
-      expect(next.refreshAt).toBeLessThanOrEqual(Math.max(now + 26.5 * HOUR, times.expiresAt))
-      if (next.alert === 'reauthorize')
-        expect([kind, rejectedAt === null, state === 'reauthorize']).toEqual(['rejected', false, false])
-      const vouched = standing.fleet <= 1 || standing.lastSuccessAt > (rejectedAt ?? now)
-      if (next.alert === 'reauthorize') {
-        expect(standing.fleetTrouble).toBe(false)
-        expect(vouched || now - (rejectedAt ?? now) >= Math.min(life, HOUR)).toBe(true)
-      }
+      const next = decide({ ...one, state: state as FailedRefresh['state'], rejectedAt }, now, random)
+      expect(next.refreshAt).toBeGreaterThanOrEqual(standing.fleetTrouble ? now : now + 1)
+      expect(next.refreshAt).toBeLessThanOrEqual(Math.max(now + 26.5 * HOUR, OBTAINED + life))
       if (kind !== 'rejected' && state !== 'reauthorize') expect(next.state).not.toBe('reauthorize')
+      if (next.alert !== 'reauthorize') return
+      expect([kind, rejectedAt === null, state === 'reauthorize']).toEqual(['rejected', false, false])
+      expect(standing.fleetTrouble).toBe(false)
+      const isVouchedFor = standing.fleet <= 1 || standing.lastSuccessAt > (rejectedAt ?? now)
+      expect(isVouchedFor || now - (rejectedAt ?? now) >= Math.min(life, HOUR)).toBe(true)
     }),
   )
-})
-
-describe('a failure of an account that has no token yet', () => {
-  const times = { obtainedAt: 0, expiresAt: 0 }
-
-  test('is answered with the pauses of a usual life, and never with a poll', () => {
-    expect(decide(failed('transient', { times, failures: 9 }), LATE)).toMatchObject({ refreshAt: LATE + 300 * SECOND })
-    expect(decide(failed('rejected', { times }), LATE)).toMatchObject({
-      state: 'failing',
-      refreshAt: LATE + 3 * MINUTE,
-    })
-    expect(decide(failed('parked', { times }), LATE)).toMatchObject({ state: 'parked', pollAt: 'unchanged' })
-  })
 })
