@@ -12,8 +12,8 @@ import { Secret } from '../runtime/secret.ts'
 export interface Vault {
   /** Ids of the keys in force; the first one writes. */
   readonly keyIds: readonly [string, ...string[]]
-  /** Under the first key, unless another one is named. */
-  seal(value: Secret, hubId: number, field: TokenField, keyId?: string): Buffer
+  /** Under the first key. */
+  seal(value: Secret, hubId: number, field: TokenField): Buffer
   /** Throws VaultError when no key opens it. */
   open(sealed: Buffer, hubId: number, field: TokenField): Secret
   /** A key for another purpose than tokens, from the key that writes: 32 bytes, the same wherever that key is. */
@@ -62,8 +62,8 @@ export function createVault(keys: readonly VaultKey[]): Vault {
     get keyIds() {
       return ring.ids
     },
-    seal: (value, hubId, field, keyId = ring.ids[0]) => {
-      const { key, head } = keyOf(ring, keyId)
+    seal: (value, hubId, field) => {
+      const { key, head } = keyOf(ring, ring.ids[0])
       const nonce = freshBytes(NONCE_BYTES)
       const cipher = createCipheriv('aes-256-gcm', key, nonce)
       cipher.setAAD(additionalData(hubId, field))

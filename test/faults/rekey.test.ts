@@ -7,8 +7,7 @@ import { createKeys } from '../../src/redis/keys.ts'
 import { Secret } from '../../src/runtime/secret.ts'
 import { parseAccess } from '../../src/tokens/stored-access.ts'
 import { createVault, keyIdOf } from '../../src/tokens/vault.ts'
-import { putAccess } from '../support/accounts.ts'
-import { plimsoll, plimsollHere } from '../support/command.ts'
+import { plimsoll } from '../support/command.ts'
 import { type Daemon, startDaemon } from '../support/daemon.ts'
 import { ADMIN_TOKEN, connectAll, eventually, hubIdsOf, journalOf, refreshTokenFor } from '../support/fleet.ts'
 import { MAIN } from '../support/main.ts'
@@ -268,25 +267,4 @@ test('SIGHUP takes over credentials, and refuses keys that open nothing of what 
       .get(hubId)
       ?.some((time) => time > since),
   )
-})
-
-test('a value that no key opens is named by its account, and all others are done', async () => {
-  scene = await openScene({ accounts: 3 })
-  const file = await scene.configFile()
-  const daemon = await start(file)
-  const hubIds = await hubIdsOf(scene.sandbox.url)
-  await connectAll(daemon.url, hubIds)
-  await daemon.stop()
-  const [lost = 0] = hubIds
-  const other = createVault([{ id: 'k0', key: Buffer.alloc(32, 1) }])
-  const store = scene.redis.connect()
-  await putAccess(store, KEYS, other.seal(new Secret('x'), lost, 'access'), lost)
-
-  const both = await scene.configFile({ encryption: { keys: [K2, K1] } })
-  const ran = await plimsollHere(['keys', 'rekey', '--config', both], scene.folder)
-  expect(ran.code).toBe(1)
-  expect(ran.out).toContain(`account ${lost}: access left as it was: no key with the id k0 is configured`)
-  expect(ran.err).toContain('tokens of 1 account were left as they were')
-  expect(await valuesByKey(store, hubIds)).toMatchObject({ k0: 1 })
-  expect(Object.keys(await valuesByKey(store, hubIds)).sort()).toEqual(['k0', 'k2'])
 })

@@ -22,13 +22,6 @@ describe('a connection', () => {
     expect(String(await store.client('LIST'))).toContain(`name=plimsoll:${process.pid}:steps`)
   })
 
-  test('finds its steps again after the server forgot them', async () => {
-    const store = connect('steps')
-    await store.claimDue('nothing', 0, 1, 1)
-    await store.script('FLUSH')
-    expect(await store.claimDue('nothing', 0, 1, 1)).toEqual([[], ''])
-  })
-
   test('for steps waits until Redis is back, and the step is done then', async () => {
     const store = connect('steps')
     await store.set('before', '1')

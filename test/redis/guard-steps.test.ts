@@ -1,11 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { loadPollState } from '../../src/limits/poll-state-text.ts'
-import { PollStore } from '../../src/limits/poll-store.ts'
 import { accountSteps } from '../../src/redis/account-steps.ts'
 import { createKeys } from '../../src/redis/keys.ts'
 import { stepJson } from '../../src/redis/steps.ts'
-import { polledState } from '../limits/reports.ts'
-import { SEEDED_VERSION, seedAccount, vault } from '../support/accounts.ts'
+import { seedAccount, vault } from '../support/accounts.ts'
 import { type ClusterNode, startRedisCluster, type TestCluster } from '../support/redis-cluster.ts'
 import { beginSlotMove, ownerOf } from '../support/slot-move.ts'
 
@@ -60,36 +57,4 @@ test('steps of many accounts at a time do so, too', async () => {
   const tokens = (await reading).map((answer) => (Array.isArray(answer) ? answer[1] : Buffer.alloc(0)))
   const opened = tokens.map((sealed, n) => vault.open(sealed, [hubId, other][n] ?? 0, 'refresh').reveal())
   expect(opened).toEqual([`refresh-${hubId}`, `refresh-${other}`])
-})
-
-test('and so do steps that commit many', async () => {
-  const store = cluster.store()
-  const polls = new PollStore(store, keys)
-  const hubIds = [4714, 4714 + 64]
-  const until = 60_000.5
-  for (const hubId of hubIds) {
-    await seedAccount(store, keys, { hubId, obtainedAt: 1 })
-    await store.zadd(keys.due.poll, until, hubId)
-  }
-  const [hubId = 0, other = 0] = hubIds
-  const slot = Number(await cluster.masters[0]?.admin.cluster('KEYSLOT', keys.own(hubId)))
-  const from = await ownerOf(cluster.masters, slot)
-  const move = await beginSlotMove(cluster, slot, cluster.masters.find((node) => node !== from) as ClusterNode)
-  await move.moveKey(keys.own(hubId))
-  await move.moveKey(keys.account(other).access)
-  const results = hubIds.map((id) => ({
-    hubId: id,
-    claim: until,
-    nextAt: 5,
-    state: polledState(id, undefined),
-  }))
-  const committing = polls.commit(results)
-  const beginning = polls.load(hubIds)
-  await store.hget(keys.own(hubId), 'state')
-  await move.finish()
-  expect(await committing).toEqual(['committed', 'committed'])
-  expect(
-    (await beginning).map((begun) => (begun instanceof Error || begun === 'gone' ? begun : begun.access?.version)),
-  ).toEqual([SEEDED_VERSION, SEEDED_VERSION])
-  for (const id of hubIds) expect(await loadPollState(store, keys, id)).toMatchObject({ polledAt: id })
 })

@@ -156,15 +156,6 @@ describe('a refresh that fails', () => {
     expect(w.provider.calls).toHaveLength(2)
   })
 
-  test('because the app is refused changes no state, and no poll', async () => {
-    const w = await due(async () => failure('client'))
-    const poll = await w.dueAt('poll')
-    expect(await w.refresh()).toMatchObject({ is: 'failed', state: 'active', alerted: false })
-    expect(await w.record()).toMatchObject({ state: 'active', failureClass: 'client' })
-    expect(await w.dueAt('poll')).toBe(poll)
-    expect(await w.outbox()).toEqual([])
-  })
-
   test('because the account is told to wait parks it, polls too', async () => {
     const w = await due(async () => failure('parked', { retryAfterMs: 3_600_000 }))
     const until = w.clock.now() + 3_600_000

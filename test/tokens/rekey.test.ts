@@ -131,13 +131,6 @@ describe('a rekey', () => {
     expect(await redis.store.hget(keys.account(7).account, 'version')).toBe(version)
   })
 
-  test('of what is done already does nothing, and leaves each byte as it is', async () => {
-    const keys = await fleet(5, both)
-    const before = await redis.store.hgetallBuffer(keys.account(3).tokens)
-    expect(await rekeyAll(deps(keys), watch())).toMatchObject({ is: 'clean', replaced: 0 })
-    expect(await redis.store.hgetallBuffer(keys.account(3).tokens)).toEqual(before)
-  })
-
   test('that was stopped midway goes on where it was', async () => {
     const keys = await fleet(250)
     const watcher = watch(() => watcher.stop())
@@ -157,13 +150,6 @@ describe('a rekey', () => {
       await redis.store.zadd(sets[state as 'failing'], index + 1, index + 1)
     }
     expect(await rekeyAll(deps(keys), watch())).toMatchObject({ is: 'clean', accounts: 5, replaced: 15 })
-  })
-
-  test('reaches also what is kept only to be deleted', async () => {
-    const keys = await fleet(1)
-    await redis.store.hset(keys.account(1).tokens, 'previous2', old.seal(new Secret('refresh-0'), 1, 'refresh'))
-    expect(await rekeyAll(deps(keys), watch())).toMatchObject({ is: 'clean', replaced: 4, removable: ['k1'] })
-    expect(await stored(keys, 1)).toEqual({ ...under('k2', 1), previous2: ['k2', 'refresh-0'] })
   })
 
   test('never writes over what somebody else wrote since it was read', async () => {

@@ -114,29 +114,6 @@ test('tokens that Redis refused until the end are sealed for this user alone, an
   ])
 })
 
-test('tokens that come after the end are sealed as they are refused, in the same file', async () => {
-  const { process, answer, stored, clock, refusing } = await installation(1, 2)
-  const ended = process(refusing)
-  const first = store(ended, answer(1))
-  await clock.sleeper(250)
-  const asked = Promise.withResolvers<void>()
-  const late = ended.pending.hold(2, () => asked.promise.then(() => ended.pending.store(answer(2))))
-  await ended.pending.close(0)
-  asked.resolve()
-  expect([await first, await late, files().length]).toEqual(['left', 'left', 1])
-  await storeSealed(process(), dataDir)
-  expect([await stored(1), await stored(2), files()]).toEqual([NEW, NEW, []])
-})
-
-test('a Redis that takes them at the end gets them: nothing is sealed', async () => {
-  const { process, answer, stored } = await installation(1)
-  const it = process()
-  it.pending.end()
-  expect(await store(it, answer(1))).toBe('stored')
-  await it.pending.close(0)
-  expect([files(), await stored(1)]).toEqual([[], NEW])
-})
-
 test('newer tokens count, and the file goes', async () => {
   const { process, answer, stored, logged } = await installation(1)
   seal(vault, answer(1, { version: '0' }))
@@ -164,19 +141,6 @@ test('tokens that no key opens stay until one does, and the key is named; the re
   expect(await stored(2)).toEqual(NEW)
   writeFileSync(file, readFileSync(file, 'utf8').replace(/^2 /, '1 '))
   await storeSealed(process(undefined, createVault([vaultKey, k2])), dataDir)
-  expect([files(), await stored(1)]).toEqual([[], NEW])
-})
-
-test('a start that ends before Redis takes them leaves them for the next one', async () => {
-  const { process, answer, stored, clock, refusing } = await installation(1)
-  seal(vault, answer(1))
-  const stopped = process(refusing)
-  const storing = storeSealed(stopped, dataDir)
-  await clock.sleeper(250)
-  await stopped.pending.close(0)
-  await storing
-  expect(files()).toHaveLength(1)
-  await storeSealed(process(), dataDir)
   expect([files(), await stored(1)]).toEqual([[], NEW])
 })
 

@@ -79,13 +79,6 @@ describe('several keys', () => {
     expect(odd.open(odd.seal(new Secret(TOKEN), 1, 'access'), 1, 'access').reveal()).toBe(TOKEN)
   })
 
-  test('one may be named that is not the first', () => {
-    const written = createVault([k2, k1]).seal(new Secret(TOKEN), 123, 'refresh', 'k1')
-    expect(keyIdOf(written)).toBe('k1')
-    expect(vault.open(written, 123, 'refresh').reveal()).toBe(TOKEN)
-    expect(() => vault.seal(new Secret(TOKEN), 123, 'refresh', 'k2')).toThrow('no key with the id k2 is configured')
-  })
-
   test('may be replaced: from then on the others write and read, and bad ones change nothing', () => {
     const changing = createVault([k1])
     const before = changing.seal(new Secret(TOKEN), 123, 'refresh')

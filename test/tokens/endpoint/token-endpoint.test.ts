@@ -1,9 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { acknowledgeState } from '../../../src/alerts/acknowledge.ts'
-import { encodeState } from '../../../src/alerts/alert-state.ts'
 import { endpointAnnouncer, fleetAnnouncer } from '../../../src/alerts/kinds/fleet-alert.ts'
 import type { ProviderResult } from '../../../src/provider/failure.ts'
-import { EndpointText } from '../../../src/redis/steps.ts'
 import type { EndpointState } from '../../../src/tokens/endpoint/state.ts'
 import type { EndpointDeps, TokenEndpoint } from '../../../src/tokens/endpoint/token-endpoint.ts'
 import { outboxOf } from '../../support/accounts.ts'
@@ -13,7 +10,6 @@ import { eventually } from '../../support/fleet.ts'
 import { HandClock } from '../../support/hand-clock.ts'
 import { logLines } from '../../support/log-lines.ts'
 import { redisOfFile } from '../../support/of-file.ts'
-import { stateIn } from '../../support/state-in.ts'
 
 const redis = redisOfFile()
 const SECOND = 1_000
@@ -152,33 +148,6 @@ describe('the alert about the fleet', () => {
     expect(await fleetAlerts()).toEqual({})
   })
 
-  test('that somebody acknowledged is not repeated, but closed when the trouble is over', async () => {
-    const { one, clock, outbox, fleetAlerts, keys } = installation()
-    await breakDown(one, wrong)
-    const state = stateIn((await fleetAlerts())['token-endpoint'] ?? '')
-    const known = acknowledgeState(state, { by: 'ana', at: clock.now(), until: clock.now() + 30 * HOUR })
-    await redis.store.hset(keys.account(0).alerts, 'token-endpoint', encodeState(known))
-    for (const wait of [26 * HOUR, HOUR]) {
-      clock.move(wait)
-      expect((await one.enter()).is).toBe('admitted')
-      await one.failed(99, wrong)
-      expect((await outbox()).map(({ reason }) => reason)).toEqual(['entered'])
-      expect(stateIn((await fleetAlerts())['token-endpoint'] ?? '')).toEqual(known)
-    }
-    clock.move(4 * HOUR)
-    expect((await one.enter()).is).toBe('admitted')
-    await one.failed(99, wrong)
-    expect((await outbox()).map(({ reason }) => reason)).toEqual(['entered', 'repeat'])
-    clock.move(HOUR)
-    expect((await one.enter()).is).toBe('admitted')
-    one.succeeded({ rotated: false })
-    await one.room(0, undefined)
-    clock.move(31 * SECOND)
-    await one.room(0, undefined)
-    expect((await outbox()).map(({ reason }) => reason)).toEqual(['entered', 'repeat', 'recovered'])
-    expect(await fleetAlerts()).toEqual({})
-  })
-
   test('stays committed though nobody could be woken', async () => {
     const { one, outbox, state } = installation({ alerted: () => Promise.reject(new Error('no queue')) })
     await breakDown(one)
@@ -259,25 +228,6 @@ describe('a failure', () => {
 })
 
 describe('a report', () => {
-  test('is not lost when another daemon changes the state at the same time', async () => {
-    const { daemon, clock, keys, state } = installation()
-    let interfered = 0
-    const text = new EndpointText(redis.store, keys)
-    const change = text.change.bind(text)
-    const racing: typeof text.change = (decide) =>
-      change(async (stored) => {
-        const decided = await decide(stored)
-        if (interfered++ < 3) await other.room(0, 500 + interfered)
-        return decided
-      })
-    const other = daemon()
-    const one = daemon({ text: Object.assign(text, { change: racing }) })
-    for (let n = 0; n < 7; n++) one.succeeded({ rotated: false })
-    await one.room(0, undefined)
-    expect(interfered).toBeGreaterThan(3)
-    expect(await state()).toMatchObject({ breaker: { lastSuccessAt: clock.now() }, fleet: 503 })
-  })
-
   test('is not lost when Redis refuses the write, and those who wait are turned away meanwhile', async () => {
     const logged = logLines()
     const { one, clock, state } = installation({ log: logged.log })
@@ -360,16 +310,6 @@ test('no refresh waits for longer than five seconds, however slow the endpoint i
   await Promise.all(waiting)
 })
 
-test('a daemon that closes turns away who waits and who comes', async () => {
-  const { one, clock } = installation()
-  await admitted(one, 8)
-  const waiting = [one.enter(), one.enter()]
-  one.close()
-  expect(await Promise.all([...waiting, one.enter()])).toEqual(
-    Array.from({ length: 3 }, () => ({ is: 'closed', until: clock.now() })),
-  )
-})
-
 describe('codes of installs', () => {
   let addresses = 0
   /** Another one each time. */
@@ -384,12 +324,6 @@ describe('codes of installs', () => {
   }
   const worked = { ok: true as const, value: 'tokens' }
   const refused = failure('rejected', { code: 'BAD_AUTH_CODE' })
-
-  test('are sent, and their answer comes back', async () => {
-    const { daemon } = installation()
-    const { send } = answering(worked)
-    expect(await daemon().sendCode(send, anywhere())).toEqual({ is: 'sent', answer: worked })
-  })
 
   test('wait for the end of a pause that another daemon was told of', async () => {
     const { daemon, clock } = installation()
@@ -447,18 +381,6 @@ describe('codes of installs', () => {
     expect((await state()).breaker.is).toBe('open')
   })
 
-  test('wait while the provider is down, and not while it is refresh tokens that are refused', async () => {
-    const { send, sent } = answering(worked)
-    const down = installation()
-    const one = down.daemon()
-    await breakDown(one)
-    expect(await one.sendCode(send, anywhere())).toEqual({ is: 'closed', until: down.clock.now() + 30 * SECOND })
-    expect(sent.count).toBe(0)
-    const dead = installation().daemon()
-    await breakDown(dead, refused.failure)
-    expect((await dead.sendCode(send, anywhere())).is).toBe('sent')
-  })
-
   test('of an address that floods wait for those of others', async () => {
     const { one, clock } = installation()
     const sent: string[] = []
@@ -497,28 +419,6 @@ describe('codes of installs', () => {
     for (const end of answers) end()
     await Promise.all(all)
     one.close()
-  })
-
-  test('and refreshes share the permits there are: neither starves the other', async () => {
-    const { one, clock } = installation()
-    await admitted(one, 8)
-    const through: string[] = []
-    const { send } = answering(refused)
-    const codes = Array.from({ length: 60 }, () =>
-      one.sendCode(send, anywhere()).then(({ is }) => is === 'sent' && through.push('code')),
-    )
-    const refreshes = Array.from({ length: 60 }, () =>
-      one.enter().then(({ is }) => is === 'admitted' && through.push('refresh')),
-    )
-    for (let n = 0; n < 50; n++) {
-      clock.move(20)
-      await one.room(0, undefined)
-    }
-    // A second at 50 calls.
-    expect(through.filter((what) => what === 'code').length).toBe(8)
-    expect(through.filter((what) => what === 'refresh').length).toBeGreaterThanOrEqual(35)
-    one.close()
-    await Promise.all([...codes, ...refreshes])
   })
 
   test('that wait, or come, while the daemon closes are turned away', async () => {
