@@ -15,7 +15,6 @@ import { redisOfFile } from '../support/of-file.ts'
 
 const redis = redisOfFile()
 const HUB = 123
-const _LIFE = 1_800_000
 
 /** An account that is claimed, and the job to redeem its token. */
 async function begun(refresh: ProviderClient['refresh']) {

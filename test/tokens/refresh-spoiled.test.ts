@@ -117,14 +117,16 @@ describe('a store that takes no writes', () => {
     expect(w.logged.text()).not.toMatch(/(?:refresh|access)-[12]/)
   })
 
-  test('is asked again for as long as the process lives: an hour later the tokens are stored', async () => {
-    await refused(async ({ clock }, refreshing) => {
+  test('is asked again for as long as the process lives, and named now and then: an hour later the tokens are stored', async () => {
+    const w = await refused(async ({ clock }, refreshing) => {
       const gaveUp = refreshing.then((outcome) => JSON.stringify(outcome), String)
       for (let ms = 0; ms < 60 * MINUTE; ms += 1_000) {
         expect(await Promise.race([clock.sleeper(250), gaveUp])).toBeUndefined()
         clock.move(1_000)
       }
     })
+    // The first of 3,600 tries, and each 240th after it.
+    expect(w.codes().filter((code) => code === 'token.not-stored')).toHaveLength(16)
   })
 
   test('is noticed before the refresh token is redeemed', async () => {

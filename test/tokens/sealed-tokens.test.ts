@@ -281,24 +281,6 @@ test('a grant that Redis refused is parked by the next start, or as soon as Redi
   expect(logged.text()).not.toMatch(/(?:access|refresh)-[12]/)
 })
 
-test('tokens that Redis refuses for five seconds are sealed, logged once a minute, and stored when it takes them', async () => {
-  const { process, answer, stored, logged, clock, refusing } = await installation(1)
-  const it = process(refusing)
-  const storing = store(it, answer(1))
-  await waits(clock, 18)
-  it.pending.seal()
-  expect(files()).toEqual([])
-  await waits(clock, 400)
-  for (let looks = 0; looks < 2; looks++) it.pending.seal()
-  expect(files()).toHaveLength(1)
-  expect(logged.lines().map(({ code }) => code)).toEqual(['token.not-stored', 'token.not-stored', 'token.sealed'])
-  refusing.storeTokens = TokenStore.prototype.storeTokens as never
-  clock.move(250)
-  expect(await storing).toBe('stored')
-  it.pending.seal()
-  expect([files(), await stored(1)]).toEqual([[], NEW])
-})
-
 test('tokens that a Redis that is away leaves unanswered for five seconds are sealed, and stored when it is back', async () => {
   const { process, answer, stored, logged, clock, silent } = await installation(1)
   const it = process(silent)

@@ -37,26 +37,15 @@ describe("the endpoint's state", () => {
     expect(told(decodeEndpoint(JSON.stringify(seen)) ?? before, [{ worked: 500 }, ...failures(503)]).rotates).toBe(true)
   })
 
-  test('is learnt anew where any part of it is not what it should be', () => {
-    const open = told(newState(NOW), [{ fleet: 1_000 }, { worked: 3 }, ...failures(429, 3), ...failures(503)])
-    const half = told(refreshes(open, 1, NOW + 5_000).state, [{ worked: 1 }, ...failures(503, 1)], NOW + 5_000)
-    const spoilt = (at: string[], junk: unknown) => {
-      const state = JSON.parse(JSON.stringify(half))
-      const part = at.slice(0, -1).reduce((inner, name) => inner[name], state)
-      part[at.at(-1) ?? ''] = junk
-      return decodeEndpoint(JSON.stringify(state))
+  test('is learnt anew where a part of it is not what it should be', () => {
+    const state = JSON.stringify(told(newState(NOW), [{ fleet: 1_000 }, ...failures(503)]))
+    const spoilt = [/"fleet":1000/, /"is":"open"/, /"cause":"\w+"/, /"perSecond":\d+/, /"probeAt":\d+/]
+    for (const part of spoilt) {
+      const junk = state.replace(part, (text) => text.replace(/(:)[^{]*({?)$/, '$1["junk"]$2'))
+      expect(junk).not.toBe(state)
+      expect(decodeEndpoint(junk), String(part)).toBeUndefined()
     }
-    const every = (value: unknown, at: string[]): string[][] =>
-      typeof value === 'object' && value !== null
-        ? [
-            ...(at.length > 0 ? [at] : []),
-            ...Object.entries(value).flatMap(([name, inner]) => every(inner, [...at, name])),
-          ]
-        : [at]
-    for (const at of every(half, [])) {
-      expect(spoilt(at, { a: 1 }), at.join('.')).toBeUndefined()
-      expect(spoilt(at, 'x'), at.join('.')).toEqual(at.join('.') === 'breaker.detail' ? expect.anything() : undefined)
-    }
+    expect(decodeEndpoint(state.replace(/"cause":"\w+"/, '"cause":null'))).toBeUndefined()
   })
 
   test('takes what happened in its order: a success clears who failed before it, not after', () => {
