@@ -63,7 +63,7 @@ interface ReadFleet {
 async function readFleet({ store, keys, coverage, failedCalls, due }: FleetWork, now: number): Promise<ReadFleet> {
   const [stored, text, found, counts] = await Promise.all([
     store.hgetall(keys.account(NO_ACCOUNT).alerts),
-    store.get(keys.endpoint),
+    store.hget(keys.fleet, 'endpoint'),
     coverage.read(now),
     failedCalls.read(now),
   ])

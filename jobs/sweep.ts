@@ -26,13 +26,14 @@ const BATCH = 500
  * was planned meanwhile is due is not known, so it is now. Their marks are set last: until then the work may have to be begun again.
  */
 async function bringForward({ store, keys, sending, queues, log }: JobDeps, now: number): Promise<void> {
-  if ((await store.claimSetBack(keys.progress, now, now + SET_BACK_CLAIM_MS)) === 0) return
+  const before = (await store.hget(keys.fleet, 'set-back')) ?? ''
+  const isBegun = Math.abs(now - Number(before)) < SET_BACK_CLAIM_MS
+  if (isBegun || (await store.replaceField(keys.fleet, 'set-back', before, now)) === 'stale') return
   const planned = [...Object.values(keys.due), keys.delivery.deliveriesDue, keys.grants.due]
   for (const due of planned) while ((await store.claimDue(due, '+inf', BATCH, now, `(${now}`))[0].length === BATCH) {}
   // Pauses of the token endpoint were planned, too: they are learnt again. The turn of a sweep would last for hours.
-  const expiring = SWEEPS.map((kind) => keys.sweepTurn(kind))
-  await Promise.all([recheckWaiting(sending), store.del(keys.endpoint), store.del(...expiring)])
-  await store.hset(keys.progress, Object.fromEntries([...SWEEPS, 'claims'].map((mark) => [mark, now])))
+  await Promise.all([recheckWaiting(sending), store.hdel(keys.fleet, 'endpoint'), store.del(...SWEEPS.map(keys.turn))])
+  await store.hset(keys.fleet, Object.fromEntries([...SWEEPS, 'claims'].map((mark) => [mark, now])))
   log.warn({ code: 'clock.set-back' }, 'the clock of Redis was set back: all that was planned is due now')
   await Promise.all(SWEEPS.map((kind) => queues.wake(kind, now)))
 }
@@ -43,11 +44,11 @@ export async function sweep(deps: JobDeps, kind: SweepKind): Promise<number | un
   const next = await SWEEP_OF[kind](deps)
   const now = deps.clock.now()
   const { store, keys } = deps
-  const latest = Math.max(...(await store.hmget(keys.progress, kind, 'claims')).map(Number)) - APART_MS
+  const latest = Math.max(...(await store.hmget(keys.fleet, kind, 'claims')).map(Number)) - APART_MS
   // A machine that has slept is behind Redis for a moment.
-  if (latest > now && latest > (await store.readTime(keys.progress))) await bringForward(deps, now)
+  if (latest > now && latest > (await store.readTime(keys.fleet))) await bringForward(deps, now)
   // Health is progress.
-  else await store.hset(keys.progress, kind, now)
+  else await store.hset(keys.fleet, kind, now)
   deps.metrics.sweeps.inc({ kind })
   deps.metrics.sweepDuration.observe({ kind }, Math.max(0, now - begunAt) / 1_000)
   return next
@@ -141,10 +142,10 @@ type GrantsWork = Pick<JobDeps, 'queues' | 'metrics'> & FinishDeps
 
 /** Asks again whose the grants are that had no answer at their install. The clock brings the next sweep. */
 export async function sweepGrants(deps: GrantsWork): Promise<undefined> {
-  const { ids, claimedAt } = await claimGrants(deps)
+  const { ids, age } = await claimGrants(deps)
   const finish = async (id: string) => {
     try {
-      const outcome = await finishGrant(deps, id, claimedAt)
+      const outcome = await finishGrant(deps, id, age)
       deps.metrics.parkedGrants.inc({ outcome })
       return outcome
     } catch (error) {

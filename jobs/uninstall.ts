@@ -15,8 +15,7 @@ export function uninstall(deps: UninstallWork, signal: AbortSignal): Promise<voi
     work: async (account) => {
       const outcome = await movement.inHand('uninstall', account.hubId, () => runUninstall(deps, account))
       metrics.uninstalls.inc({ outcome: outcome.is })
-      const mayHaveSaidSo = outcome.is === 'finished' || (outcome.is === 'failed' && outcome.announced)
-      if (mayHaveSaidSo) await queues.wake('alerts', clock.now())
+      if (outcome.is === 'finished' || outcome.announced) await queues.wake('alerts', clock.now())
     },
     failed: ({ hubId }, error) => accountFailed(deps, 'uninstall', hubId, error),
   })

@@ -35,7 +35,7 @@ export function startWorkers(connection: Store, inForce: InForce<JobDeps>): Work
   setMaxListeners(0, stopping.signal, abandon.signal) // One per chunk under way.
   const workers = openWorkers(connection, inForce, { stopping: stopping.signal, abandon: abandon.signal })
   const check = async (now: JobDeps, kind: SweepKind) => {
-    const isOurs = await now.store.set(now.keys.sweepTurn(kind), 1, 'PX', TURN_MS, 'NX')
+    const isOurs = await now.store.set(now.keys.turn(kind), 1, 'PX', TURN_MS, 'NX')
     if (isOurs !== 'OK') return now.clock.now() + TURN_MS
     return sweep(now, kind)
   }

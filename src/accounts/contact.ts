@@ -4,8 +4,15 @@ import { isMailbox } from '../runtime/mailbox.ts'
 import type { Account, Addressed } from './account.ts'
 
 /** Keeps an address as the account's own contact; null takes it away. The address was checked. */
-export function changeContact({ store, keys }: { store: Store; keys: Keys }, hubId: number, address: string | null) {
-  return store.changeContact(keys.own(hubId), address ?? '')
+export async function changeContact(
+  { store, keys }: { store: Store; keys: Keys },
+  hubId: number,
+  address: string | null,
+): Promise<'changed' | 'unknown'> {
+  const own = keys.own(hubId)
+  if ((await store.hget(own, 'state')) === null) return 'unknown'
+  await (address === null ? store.hdel(own, 'contact') : store.hset(own, 'contact', address))
+  return 'changed'
 }
 
 /**

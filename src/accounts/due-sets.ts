@@ -50,16 +50,16 @@ export class DueSets {
    * than that, most are the nearest to the end of their tokens, from the one at `first` on: from 0, the nearest, up to 1, the farthest.
    */
   async claim(kind: DueSet, most: number, ms: number, first = 0): Promise<Claimed[]> {
-    const { due, expiry, progress } = this.#keys
+    const { due, expiry, fleet } = this.#keys
     const nearest = kind === 'refresh' ? [expiry, first] : []
-    const [claim, ...hubIds] = await this.#store.claimAccounts(due[kind], most, ms, this.#mark(), progress, ...nearest)
+    const [claim, ...hubIds] = await this.#store.claimAccounts(due[kind], most, ms, this.#mark(), fleet, ...nearest)
     return hubIdsIn(hubIds).map((hubId) => ({ hubId, claim: Number(claim) }))
   }
 
   /** Claims one account, whenever it is due; `before`: when it was. `gone`: it is not planned at all. */
   async claimOne(kind: DueSet, hubId: number, ms: number): Promise<'gone' | 'held' | (Claimed & { before: number })> {
-    const { due, progress } = this.#keys
-    const claimed = await this.#store.claimAccount(due[kind], hubId, Math.round(ms), this.#mark(), progress)
+    const { due, fleet } = this.#keys
+    const claimed = await this.#store.claimAccount(due[kind], hubId, Math.round(ms), this.#mark(), fleet)
     if (typeof claimed === 'string') return claimed
     return { hubId, claim: Number(claimed[0]), before: Math.floor(Number(claimed[1])) }
   }
@@ -133,9 +133,23 @@ export class DueSets {
   }
 
   /** How many refreshes should have been done at `at`: not taken up, or failing with a token that was over by then. */
-  countOverdue(at: number): Promise<number> {
-    const { due, state, accountPrefix } = this.#keys
-    return this.#store.countOverdue(due.refresh, state.failing, at, MOST_FAILING, accountPrefix)
+  async countOverdue(at: number): Promise<number> {
+    const { due, state, own } = this.#keys
+    let count = await this.countDue('refresh', at)
+    const failing = hubIdsIn(await this.#store.zrange(state.failing, 0, String(MOST_FAILING - 1)))
+    for (const some of chunksOf(failing, READ_AT_ONCE)) {
+      const reading = this.#store.pipeline()
+      for (const hubId of some)
+        reading.zscore(due.refresh, String(hubId)).hmget(own(hubId), 'expiresAt', 'failingSince')
+      const found = (await reading.exec()) ?? []
+      count += some.filter((_, n) => {
+        const [next, moments] = [found[2 * n]?.[1], found[2 * n + 1]?.[1]]
+        // A record that can't be read is the trouble of its account alone. One that was imported has had no token yet.
+        const [expiresAt = 0, since = 0] = Array.isArray(moments) ? moments.map((one) => Number(one) || 0) : []
+        return Number(next) > at && (expiresAt || since) <= at
+      }).length
+    }
+    return count
   }
 }
 

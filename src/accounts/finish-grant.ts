@@ -3,8 +3,9 @@ import { isRedisAway } from '../redis/away.ts'
 import { NO_ACCOUNT } from '../redis/steps.ts'
 import { APART_MS } from '../runtime/clock.ts'
 import type { TokenEndpoint } from '../tokens/endpoint/token-endpoint.ts'
-import { forgetGrant, type Grant, keepGrant, mayRedeem, OTHER_WORKER, readGrant } from '../tokens/parked-grants.ts'
-import { type ConnectDeps, connectGrant, grantOf, keepUnreadGrant } from './connect-account.ts'
+import { forgetGrant, keepGrant, type ParkedGrant, readGrant, tokensOf } from '../tokens/parked-grants.ts'
+import { GRANT_CLAIM_MS } from '../tokens/pending-tokens.ts'
+import { type ConnectDeps, connectGrant, keepUnreadGrant } from './connect-account.ts'
 import { askIdentity } from './identity.ts'
 
 export interface FinishDeps extends ConnectDeps {
@@ -15,15 +16,17 @@ export interface FinishDeps extends ConnectDeps {
 const GIVE_UP_MS = 3_600_000
 /** An access token that ends sooner is redeemed anew before the provider is asked about it. */
 const TOO_SHORT_MS = 60_000
+/** A call that is sent with less left of the claim might outlast it. */
+const LONGEST_CALL_MS = 15_000
 
 export type FinishedGrant = 'connected' | 'later' | 'given-up' | 'gone'
 
-/** One attempt to find out whose a parked grant is. Another sweep tries it once the claim ends. */
-export async function finishGrant(deps: FinishDeps, id: string, claimedAt: number): Promise<FinishedGrant> {
+/** One attempt to find out whose a parked grant is. Another sweep tries it once the claim ends. `age`: that of the claim. */
+export async function finishGrant(deps: FinishDeps, id: string, age: () => number): Promise<FinishedGrant> {
   // Newer tokens of it may be pending, and those that are stored dead.
   if (deps.pending.has(id)) return 'later'
   try {
-    return await deps.pending.hold(id, () => finish(deps, id, claimedAt))
+    return await deps.pending.hold(id, () => finish(deps, id, age))
   } catch (error) {
     // The grant is kept in memory, or parked: another sweep tries it.
     if (isRedisAway(error)) return 'later'
@@ -31,60 +34,59 @@ export async function finishGrant(deps: FinishDeps, id: string, claimedAt: numbe
   }
 }
 
-async function finish(deps: FinishDeps, id: string, claimedAt: number): Promise<FinishedGrant> {
-  const grant = await readGrant(deps, id)
-  if (grant === undefined) return 'gone'
-  const failure = await connect(deps, grant, claimedAt)
-  if (typeof failure === 'string') return failure
-  if (failure === OTHER_WORKER || failure === CLOSED || deps.clock.now() - grant.grantedAt < GIVE_UP_MS) return 'later'
+async function finish(deps: FinishDeps, id: string, age: () => number): Promise<FinishedGrant> {
+  const parked = await readGrant(deps, id)
+  if (parked === undefined) return 'gone'
+  const lasting = await withLastingToken(deps, parked, age)
+  if (lasting === undefined) return 'later'
+  const is = 'class' in lasting ? lasting : await connect(deps, lasting)
+  if (typeof is === 'string') return is
+  const { grantedAt } = parked.grant
+  if (deps.clock.now() - grantedAt < GIVE_UP_MS) return 'later'
   await forgetGrant(deps, id)
-  const facts = { grantedAt: new Date(grant.grantedAt).toISOString(), reason: failure.code }
+  const facts = { grantedAt: new Date(grantedAt).toISOString(), reason: is.code }
   // No account that could be uninstalled is known: its refresh token stays as it is.
-  deps.log.error({ code: 'grant.given-up', ...facts }, `an install failed: ${failure.message}`)
+  deps.log.error({ code: 'grant.given-up', ...facts }, `an install failed: ${is.message}`)
   return 'given-up'
 }
 
-async function connect(deps: FinishDeps, parked: Grant, claimedAt: number) {
-  const grant = await withLastingToken(deps, parked, claimedAt)
-  if ('class' in grant) return grant
+async function connect(deps: FinishDeps, { grant, previous }: ParkedGrant) {
   const asked = await askIdentity(deps, grant)
   if (!asked.ok) return asked.failure
-  const outcome = await connectGrant(deps, grant, asked.value)
-  if (outcome.is === 'other-account') return outcome.isReconnected ? 'connected' : 'gone'
-  return 'scopes' in outcome ? 'connected' : 'gone'
+  const outcome = await connectGrant(deps, grant, asked.value, previous)
+  return 'scopes' in outcome || ('wanted' in outcome && outcome.isReconnected) ? 'connected' : 'gone'
 }
 
-/** An outage of all accounts costs no install, however long it is. */
-const CLOSED: ProviderFailure = {
-  class: 'transient',
-  code: 'closed',
-  message: 'the token endpoint accepts no calls',
-  status: 0,
-}
-
-/** A grant may wait for longer than its access token lives. By a clock that was ahead it is not known when that ends. */
-async function withLastingToken(deps: FinishDeps, grant: Grant, claimedAt: number): Promise<Grant | ProviderFailure> {
+/**
+ * A grant may wait for longer than its access token lives. By a clock that was ahead it is not known when that ends. Undefined:
+ * the token endpoint takes no calls, which costs no install, however long it lasts; or another worker has the grant.
+ */
+async function withLastingToken(
+  deps: FinishDeps,
+  parked: ParkedGrant,
+  age: () => number,
+): Promise<ParkedGrant | ProviderFailure | undefined> {
   const { clock, endpoint, provider } = deps
+  const { grant } = parked
   const now = clock.now()
-  if (grant.times.obtainedAt <= now + APART_MS && grant.times.expiresAt - now > TOO_SHORT_MS) return grant
-  const admission = await endpoint.enter()
-  if (admission.is === 'closed') return CLOSED
-  if (!mayRedeem(clock, claimedAt)) {
+  if (grant.times.obtainedAt <= now + APART_MS && grant.times.expiresAt - now > TOO_SHORT_MS) return parked
+  if ((await endpoint.enter()).is === 'closed') return undefined
+  if (age() >= GRANT_CLAIM_MS - LONGEST_CALL_MS) {
     endpoint.leave()
-    return OTHER_WORKER
+    return undefined
   }
   const sentAt = clock.now()
-  const answer = await provider.refresh(grant.refreshToken)
+  const answer = await provider.refresh(grant.refresh)
   if (!answer.ok) {
     keepUnreadGrant(deps, answer.failure, grant)
     await endpoint.failed(NO_ACCOUNT, answer.failure, true)
     return answer.failure
   }
-  const { refreshToken = grant.refreshToken } = answer.value
-  const rotated = refreshToken.reveal() !== grant.refreshToken.reveal()
+  const { refreshToken = grant.refresh } = answer.value
+  const rotated = refreshToken.reveal() !== grant.refresh.reveal()
   endpoint.succeeded({ rotated })
-  const previous = rotated ? grant.refreshToken : undefined
   // A callback that hung may store the account meanwhile, with a token that is over by this.
-  const renewed = { ...grant, previous, ...grantOf(answer.value, refreshToken, sentAt), version: grant.version + 1 }
-  return (await keepGrant(deps, renewed)) ?? OTHER_WORKER
+  const renewed = { ...grant, ...tokensOf(answer.value, refreshToken, sentAt), version: grant.version + 1 }
+  const previous = rotated ? grant.refresh : parked.previous
+  return (await keepGrant(deps, renewed)) ? { grant: renewed, previous } : undefined
 }

@@ -14,16 +14,15 @@ export interface IdentifyDeps extends ConnectDeps {
   inFlight: InFlight
 }
 
-export type Identified =
-  | { is: 'stored'; alerted: boolean }
-  /** Another answer was stored meanwhile. */
-  | { is: 'known' }
-  /** Not now: the token endpoint is closed, the provider did not answer, or no key opens the token. The mark stays. */
-  | { is: 'later' }
-  /** Tokens were stored meanwhile: what was read may not be true of them. */
-  | { is: 'lost' }
-  /** The token belongs to another account: this one is not to be polled. */
-  | { is: 'foreign' }
+export interface Identified {
+  /**
+   * `known`: another answer was stored meanwhile. `later`: the token endpoint is closed, the provider did not answer, or no key
+   * opens the token: the mark stays. `lost`: tokens were stored meanwhile, and what was read may not be true of them. `foreign`: the
+   * token belongs to another account: this one is not to be polled.
+   */
+  is: 'stored' | 'known' | 'later' | 'lost' | 'foreign'
+  alerted?: boolean
+}
 
 /**
  * Asks for the metadata of an account that came without, or has no domain: whose token it is, its domain, user, scopes, the token's life.
@@ -36,76 +35,60 @@ export async function identifyAccount(
   hubId: number,
   batch?: number,
 ): Promise<Identified | undefined> {
-  const account = await unidentified(deps, hubId)
-  if (account === undefined) return undefined
-  const opened = openToken(deps.vault, account.sealed, hubId, 'access')
-  if (!opened.ok) return { is: 'later' }
-  if ((await deps.endpoint.enter(batch)).is === 'closed') return { is: 'later' }
-  const token = { accessToken: opened.value, times: account.times }
+  const { store, keys, log } = deps
+  const { account, alerts } = keys.account(hubId)
+  const [[metadataDue, known], access, states] = await Promise.all([
+    store.hmget(account, 'metadataDue', 'hubDomain'),
+    readAccess(store, keys, hubId),
+    store.hmget(alerts, 'token', 'poll'),
+  ])
+  if (access === undefined || (metadataDue !== '1' && known?.trim())) return undefined
+  const opened = openToken(deps.vault, access.sealed, hubId, 'access')
+  if (!opened.ok || (await deps.endpoint.enter(batch)).is === 'closed') return { is: 'later' }
+  const token = { access: opened.value, times: access.times }
   const result = await deps.inFlight.run('normal', () => askIdentity(deps, token))
   if (!result.ok) {
     const { code, message, status } = result.failure
-    deps.log.warn({ code: 'metadata.failed', hubId, reason: code }, `${message}: asked again before long`)
+    log.warn({ code: 'metadata.failed', hubId, reason: code }, `${message}: asked again before long`)
     if (status === 429) await deps.endpoint.failed(hubId, result.failure, true)
     return { is: 'later' }
   }
-  if (result.value.hubId !== hubId) return refuse(deps, hubId, account, result.value.hubId)
-
+  const owner = result.value.hubId
+  const { scopes, user, hublet, times, driftMs, hubDomain = access.hubDomain } = result.value
+  const [tokenAlert = '', pollAlert = ''] = states.map((state) => state ?? '')
   const now = deps.clock.now()
-  const { scopes, user, hublet, times, driftMs, hubDomain = account.hubDomain } = result.value
-  const alerts = deps.announceScopes({
+  const foreign = `its refresh token belongs to account ${owner}`
+  const { fields, writes } =
+    owner === hubId
+      ? {
+          fields: { hubDomain, ...defined({ user, hublet }), tokenDriftMs: String(driftMs ?? '') },
+          writes: deps.announceScopes({ hubId, hubDomain, scopes, opensLimits: opensLimits(scopes), pollAlert, now }),
+        }
+      : {
+          fields: {
+            ...NO_TROUBLE,
+            failures: '1',
+            failureClass: 'foreign',
+            failureReason: foreign,
+            failureAt: `${now}`,
+          },
+          writes: deps.announce.foreign({ hubId, hubDomain: access.hubDomain, tokenAlert, now }, owner),
+        }
+  const is = await store.storeIdentity(
+    keys.own(hubId),
     hubId,
-    hubDomain,
-    scopes,
-    opensLimits: opensLimits(scopes),
     now,
-    pollAlert: account.alertStates.poll ?? '',
-  })
-  const is = await deps.store.storeMetadata(
-    deps.keys.own(hubId),
-    hubId,
-    now,
-    account.version,
+    access.version,
+    owner,
     scopes.join(' '),
-    stepJson({ hubDomain, ...defined({ user, hublet }), tokenDriftMs: String(driftMs ?? '') }),
+    stepJson(fields),
     times.expiresAt,
     planRefresh(hubId, times, deps.settings).dueAt,
-    stepJson(alerts),
+    stepJson(writes),
   )
-  return is === 'stored' ? { is, alerted: alerts.entries.length > 0 } : { is }
+  if (is === 'foreign')
+    log.error({ code: 'token.foreign', hubId, owner }, `account ${hubId}: ${foreign}; it is no longer polled`)
+  return is === 'stored' ? { is, alerted: writes.entries.length > 0 } : { is }
 }
 
-async function unidentified(deps: IdentifyDeps, hubId: number) {
-  const { account, alerts } = deps.keys.account(hubId)
-  const [[metadataDue, hubDomain], access, alertStates] = await Promise.all([
-    deps.store.hmget(account, 'metadataDue', 'hubDomain'),
-    readAccess(deps.store, deps.keys, hubId),
-    deps.store.hgetall(alerts),
-  ])
-  return access !== undefined && (metadataDue === '1' || !hubDomain?.trim()) ? { ...access, alertStates } : undefined
-}
-
-type Unidentified = NonNullable<Awaited<ReturnType<typeof unidentified>>>
-
-async function refuse(
-  deps: IdentifyDeps,
-  hubId: number,
-  { version, hubDomain, alertStates }: Unidentified,
-  owner: number,
-): Promise<Identified> {
-  const now = deps.clock.now()
-  const reason = `its refresh token belongs to account ${owner}`
-  const fields = { failures: '1', failureClass: 'foreign', failureReason: reason, failureAt: String(now) }
-  const announced = { hubId, hubDomain, tokenAlert: alertStates.token ?? '', now }
-  const refused = await deps.store.refuseForeignToken(
-    deps.keys.own(hubId),
-    hubId,
-    version,
-    owner,
-    stepJson({ ...fields, rejectedAt: '', retryAt: '', parkedUntil: '' }),
-    stepJson(deps.announce.foreign(announced, owner)),
-  )
-  if (refused === 'lost') return { is: 'lost' }
-  deps.log.error({ code: 'token.foreign', hubId, owner }, `account ${hubId}: ${reason}; it is no longer polled`)
-  return { is: 'foreign' }
-}
+const NO_TROUBLE = { rejectedAt: '', retryAt: '', parkedUntil: '' }

@@ -11,10 +11,10 @@ export type Identity = Omit<TokenMetadata, 'lifeLeftMs'> & TokenDrift
 /** One call (interface 4.3). The remaining life in the answer counts from when it was asked. */
 export async function askIdentity(
   { provider, clock }: { provider: ProviderClient; clock: Clock },
-  { accessToken, times }: { accessToken: Secret; times: TokenTimes },
+  { access, times }: { access: Secret; times: TokenTimes },
 ): Promise<ProviderResult<Identity>> {
   const askedAt = clock.now()
-  const result = await provider.metadata(accessToken)
+  const result = await provider.metadata(access)
   if (!result.ok) return result
   const { lifeLeftMs, ...told } = result.value
   return { ...result, value: { ...told, ...tokenDrift(times, { askedAt, answeredAt: clock.now(), lifeLeftMs }) } }

@@ -1,9 +1,8 @@
-import { createHmac, randomBytes } from 'node:crypto'
+import { createHash, createHmac, randomBytes } from 'node:crypto'
 import { isSameText, Secret } from '../runtime/secret.ts'
 import { type LinkKind, readSigned, signedPath } from '../runtime/signed-links.ts'
-import type { GrantToStore } from '../tokens/token-store.ts'
 import type { Vault } from '../tokens/vault.ts'
-import { type CodeDeps, type CodeOutcome, connectWithCode, finishInHand, works } from './connect-account.ts'
+import { type CodeDeps, type CodeOutcome, connectWithCode, finishInHand } from './connect-account.ts'
 
 export interface InstallSettings {
   installUrl: string
@@ -104,68 +103,44 @@ interface CodeUse {
   until: number
 }
 
-/** Visits that gave the code back while this one waited for their outcome. */
-const MOST_TRIES = 10
-
-async function redeemOnce(deps: CodeDeps, use: CodeUse, tries = 1): Promise<InstallOutcome> {
-  const pending = deps.pending.idleGrant(use.id)
-  if (pending !== undefined) return noteOutcome(deps, use, await finishAgain(deps, pending))
-  const note = deps.keys.usedInstallState(use.id)
-  const begun = noteText(deps, use, 'begun', deps.clock.now())
-  if ((await deps.store.set(note, begun, 'PX', lastsMs(deps, use), 'NX')) === null) return showFirst(deps, use, tries)
-  const outcome = await connectWithCode(deps, new Secret(use.code), use)
-  // The code is as good as before.
-  if (outcome.is === 'waits') await deps.store.del(note)
-  return noteOutcome(deps, use, outcome)
-}
-
-function lastsMs({ clock }: CodeDeps, { until }: CodeUse): number {
-  return Math.max(1, until - clock.now())
-}
-
-/** `about`: the account, or the moment at which the exchange began. */
-function noteText({ vault }: CodeDeps, { code }: CodeUse, is: string, about: number): string {
-  return `${is} ${about} ${sign(vault.derive(STATE_KEY), `code:${code}`)}`
-}
-
-/** For a second visit. The account is stored already: where Redis refuses the note, the state is used up, no more. */
-async function noteOutcome(deps: CodeDeps, use: CodeUse, outcome: CodeOutcome): Promise<CodeOutcome> {
-  // A pending grant is stored later: until then it is under way.
-  if (outcome.is === 'waits' || outcome.is === 'unstored') return outcome
-  const [is, hubId] = noteOf(outcome)
-  const note = deps.keys.usedInstallState(use.id)
-  await deps.store.set(note, noteText(deps, use, is, hubId), 'PX', lastsMs(deps, use)).catch(() => undefined)
-  return outcome
-}
-
-function noteOf(outcome: CodeOutcome): [is: string, hubId: number] {
-  if (outcome.is === 'parked') return ['parked', 0]
-  if ('scopes' in outcome || (outcome.is === 'other-account' && outcome.isReconnected))
-    return [outcome.is, outcome.hubId]
-  return ['over', 0]
-}
-
-/** Pause between two looks at the note of the first visit, and how long a visit waits for it. */
+/** Pause between two looks at the note of another visit, and how long this one waits for its outcome. */
 const LOOK_EVERY_MS = 200
 const LONGEST_WAIT_MS = 15_000
 /** An exchange that began earlier than this has died with its daemon. */
 const DIED_AFTER_MS = 5 * 60_000
 
 /**
- * The outcome of the first visit with this very code, while its account is connected; a first visit under way is waited for.
- * Another code with the same state learns nothing.
+ * One visit at a time has the code, by a note: `begun` and when, or its outcome and the account, then the digest of the code. The others
+ * wait for its outcome, and show it while the account is connected. Another code with the same state learns nothing.
  */
-async function showFirst(deps: CodeDeps, use: CodeUse, tries: number): Promise<InstallOutcome> {
-  const { store, keys, vault, clock } = deps
+async function redeemOnce(deps: CodeDeps, use: CodeUse): Promise<InstallOutcome> {
+  const { store, keys, pending, clock } = deps
+  const note = keys.usedInstallState(use.id)
+  const code = createHash('sha256').update(use.code).digest('base64url')
+  const lastsMs = Math.max(1, use.until - clock.now())
+  const finished = async (outcome: CodeOutcome): Promise<InstallOutcome> => {
+    // The code is as good as before.
+    if (outcome.is === 'waits') await store.del(note)
+    // A pending grant is stored later: until then it is under way.
+    if (outcome.is === 'waits' || outcome.is === 'unstored') return outcome
+    const isOver = !('scopes' in outcome || outcome.is === 'parked' || ('wanted' in outcome && outcome.isReconnected))
+    const about = isOver ? 'over 0' : `${outcome.is} ${'hubId' in outcome ? outcome.hubId : 0}`
+    // The account is stored: where Redis refuses the note, the state is used up, no more.
+    await store.set(note, `${about} ${code}`, 'PX', lastsMs).catch(() => undefined)
+    return outcome
+  }
   for (let waited = 0; ; waited += LOOK_EVERY_MS) {
-    const text = await store.get(keys.usedInstallState(use.id))
-    // The first visit gave the code back, or left the grant pending.
-    if (text === null || deps.pending.idleGrant(use.id) !== undefined)
-      return tries < MOST_TRIES ? redeemOnce(deps, use, tries + 1) : { is: 'bad-state' }
-    const noted = /^(begun|connected|reconnected|parked|other-account|over) (\d{1,16}) ([\w-]{43})$/.exec(text)
-    const [, is = 'over', about = '', signature = ''] = noted ?? []
-    const isSame = vault.deriveEach(STATE_KEY).some((key) => isSameText(signature, sign(key, `code:${use.code}`)))
-    if (!isSame || is === 'over') return { is: 'bad-state' }
+    // Asked again while Redis had not taken the grant: it is tried at once, which is sooner than otherwise.
+    const idle = pending.idleGrant(use.id)
+    if (idle !== undefined) return finished(await finishInHand(deps, idle))
+    const begun = await store.set(note, `begun ${clock.now()} ${code}`, 'PX', lastsMs, 'NX')
+    if (begun !== null) return finished(await connectWithCode(deps, new Secret(use.code), use))
+    const noted = /^(begun|connected|reconnected|parked|other-account|over) (\d{1,16}) ([\w-]{43})$/
+    const text = await store.get(note)
+    // The other visit has just given the code back.
+    if (text === null && waited < LONGEST_WAIT_MS) continue
+    const [, is = 'over', about = '', of = ''] = noted.exec(text ?? '') ?? []
+    if (is === 'over' || !isSameText(of, code)) return { is: 'bad-state' }
     if (is !== 'begun') return showAgain(deps, use, is, Number(about))
     if (clock.now() - Number(about) > DIED_AFTER_MS) return { is: 'bad-state' }
     if (waited >= LONGEST_WAIT_MS) return { is: 'under-way' }
@@ -173,24 +148,26 @@ async function showFirst(deps: CodeDeps, use: CodeUse, tries: number): Promise<I
   }
 }
 
-async function showAgain(deps: CodeDeps, { only }: CodeUse, is: string, hubId: number): Promise<InstallOutcome> {
+async function showAgain(
+  { store, keys }: CodeDeps,
+  { only }: CodeUse,
+  is: string,
+  hubId: number,
+): Promise<InstallOutcome> {
   if (is === 'parked') return { is: 'shown-again', success: { is } }
-  if (!(await works(deps, hubId))) return { is: 'bad-state' }
-  const { account, tokens } = deps.keys.account(hubId)
-  const [domain, scopes] = await Promise.all([deps.store.hget(account, 'hubDomain'), deps.store.hget(tokens, 'scopes')])
+  const { account, tokens } = keys.account(hubId)
+  const [[state, domain], scopes] = await Promise.all([
+    store.hmget(account, 'state', 'hubDomain'),
+    store.hget(tokens, 'scopes'),
+  ])
+  // The tokens of the others are not kept alive.
+  if (state !== 'active' && state !== 'failing' && state !== 'parked') return { is: 'bad-state' }
   const hubDomain = domain ?? ''
-  if (is === 'other-account') {
-    const success = { is, hubId, hubDomain, wanted: only ?? hubId, isReconnected: true } as const
-    return { is: 'shown-again', success }
-  }
+  if (is === 'other-account')
+    return { is: 'shown-again', success: { is, hubId, hubDomain, wanted: only ?? hubId, isReconnected: true } }
   const granted = (scopes ?? '').split(' ').filter((scope) => scope !== '')
   const success = { is: is as 'connected' | 'reconnected', hubId, hubDomain, scopes: granted }
   return { is: 'shown-again', success }
-}
-
-/** The customer asks again while Redis has not taken the grant: at once, which is sooner than it is tried otherwise. */
-async function finishAgain(deps: CodeDeps, { id, access, refresh, ...grant }: GrantToStore): Promise<CodeOutcome> {
-  return finishInHand(deps, { ...grant, id, accessToken: access, refreshToken: refresh })
 }
 
 /** How long a customer may take on the provider's install page. */

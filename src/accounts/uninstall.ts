@@ -1,7 +1,7 @@
 import type { ProviderClient } from '../provider/client.ts'
 import type { ProviderFailure } from '../provider/failure.ts'
 import type { Store } from '../redis/connect.ts'
-import { type AccountState, asideOf, type DueKind, type Keys } from '../redis/keys.ts'
+import { type AccountState, asideOf, type Keys } from '../redis/keys.ts'
 import { type AlertWrites, NO_ACCOUNT, NO_ALERT_WRITES, stepJson, untilWritten } from '../redis/steps.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/logger.ts'
@@ -105,119 +105,95 @@ export async function beginUninstall(
 /** Why the token could not be deleted: the provider's answer, or that no key opens the token. */
 type UninstallFailure = Pick<ProviderFailure, 'code' | 'message' | 'retryAfterMs'>
 
-type UninstallOutcome =
-  | { is: 'finished' | 'reconnected' }
-  /** The time as an uninstalled account was over, or is not over yet. */
-  | { is: 'purged' | 'kept' | 'unknown' }
-  /** A refresh under way must end first, or left a token that must be deleted too. */
-  | { is: 'again' }
-  /** Connected again, or another worker was faster: this attempt's failure is no news. */
-  | { is: 'lost' }
-  /** `announced`: the alert about it was opened just now. */
-  | { is: 'failed'; failure: UninstallFailure; at: number; announced: boolean }
+/**
+ * `again`: a refresh under way left a token that must be deleted too. `lost`: another worker was faster. `kept`: its time as an
+ * uninstalled account is not over.
+ */
+interface UninstallOutcome {
+  is: Purged | 'finished' | 'failed' | 'again' | 'lost'
+  /** The alert about one that failed was opened just now. */
+  announced?: boolean
+}
 
 /** One attempt to delete the refresh token (interface 4.4), tried until it works; later the account is forgotten. */
-export async function runUninstall(deps: UninstallDeps, account: Claimed): Promise<UninstallOutcome> {
-  const { hubId } = account
-  const read = await deps.store.readUninstallBuffer(deps.keys.own(hubId), hubId)
-  if (Array.isArray(read)) return deleteAndFinish(deps, readAttempt(account, read))
-  const is = read.toString()
-  if (is === 'over') return { is: await purgeAccount(deps, hubId) }
-  if (is !== 'held') return { is: 'reconnected' }
-  await planAt(deps, hubId, 'uninstall', deps.clock.now() + 1_000)
-  return { is: 'again' }
-}
-
-const NOTHING = Buffer.alloc(0)
-
-function readAttempt({ hubId, claim }: Claimed, read: readonly Buffer[]) {
-  const [hubDomain, askedAt, attempts, tokenAlert, tokenOf, refresh = NOTHING, ...before] = read
-  return {
-    claim,
-    subject: { hubId, hubDomain: String(hubDomain), tokenAlert: String(tokenAlert) },
-    askedAt: Number(askedAt),
-    attempts: Number(attempts),
-    /** Stored refresh token; empty = there is none. */
-    refresh,
-    /**
-     * Tokens to delete. Earlier ones may be alive still: each is kept until its successor has worked. A token that
-     * belongs to another account stays with that account.
-     */
-    doomed: tokenOf?.length === 0 ? [...before, refresh].filter(({ length }) => length > 0) : [],
-  }
-}
-
-type Attempt = ReturnType<typeof readAttempt>
-
-async function deleteAndFinish(deps: UninstallDeps, attempt: Attempt): Promise<UninstallOutcome> {
-  const { hubId } = attempt.subject
-  let ending: 'deleted' | 'was-gone' = 'was-gone'
-  for (const sealed of attempt.doomed) {
-    const opened = openToken(deps.vault, sealed, hubId, 'refresh')
-    if (!opened.ok) return recordFailure(deps, attempt, opened.failure)
-    const deleted = await deps.provider.deleteRefreshToken(opened.value)
-    if (!deleted.ok) return recordFailure(deps, attempt, deleted.failure)
-    if (deleted.value === 'deleted') ending = deleted.value
-  }
-  const now = deps.clock.now()
-  const finished = await deps.store.finishUninstall(
-    deps.keys.own(hubId),
+export async function runUninstall(deps: UninstallDeps, { hubId, claim }: Claimed): Promise<UninstallOutcome> {
+  const { store, keys, clock, log } = deps
+  const { account, tokens, alerts } = keys.account(hubId)
+  // Before the state: those of a new connection are never taken for those of the old one.
+  const { refresh, scopes: _, ...previous } = await store.hgetallBuffer(tokens)
+  const [record, tokenAlert] = await Promise.all([
+    store.hmget(account, 'state', 'hubDomain', 'uninstallAskedAt', 'uninstallAttempts', 'tokenOf'),
+    store.hget(alerts, 'token'),
+  ])
+  const [state, hubDomain, askedAt, attempts, tokenOf] = record
+  if (state !== 'uninstalling') return { is: await purgeAccount(deps, hubId) }
+  // Earlier ones may be alive: each is kept until its successor has worked. Those of another account stay with that account.
+  const doomed = [...Object.values(previous), refresh].filter((one) => one !== undefined && tokenOf == null)
+  const deleted = await deleteTokens(deps, hubId, doomed as Buffer[])
+  const now = clock.now()
+  const subject = { hubId, hubDomain: hubDomain ?? '', tokenAlert: tokenAlert ?? '', now }
+  const next =
+    deleted.is === 'failed'
+      ? afterFailedDeletion(deps, subject, { askedAt: Number(askedAt), attempts: Number(attempts) }, deleted.failure)
+      : { at: now + deps.uninstallKeepMs, reason: '', alerts: deps.announce.deleted(subject) }
+  const is = await store.recordDeletion(
+    keys.own(hubId),
     hubId,
+    claim,
     now,
-    attempt.refresh,
-    ending,
-    now + deps.uninstallKeepMs,
-    stepJson(deps.announce.deleted({ ...attempt.subject, now })),
+    refresh ?? '',
+    deleted.is,
+    next.reason,
+    next.at,
+    stepJson(next.alerts),
   )
-  if (finished === 'again') return { is: 'again' }
-  // The new connection may have been given the very token that was just deleted: a refresh now shows it.
-  if (finished === 'reconnected') await planAt(deps, hubId, 'refresh', deps.clock.now())
-  if (finished === 'finished') {
-    deps.log.info({ code: 'uninstall.finished', hubId, ending }, 'refresh token deleted')
+  if (deleted.is === 'failed') {
+    const { code: reason, message } = deleted.failure
+    if (is === 'failed') log.warn({ code: 'uninstall.failed', hubId, reason, attempts: Number(attempts) + 1 }, message)
+    return { is, announced: is === 'failed' && next.alerts.entries.length > 0 }
+  }
+  if (is === 'finished') {
+    log.info({ code: 'uninstall.finished', hubId, ending: deleted.is }, 'refresh token deleted')
     if (deps.uninstallKeepMs === 0) await purgeAccount(deps, hubId)
   }
-  return { is: finished }
+  return { is }
 }
 
-async function planAt({ store, keys }: UninstallDeps, hubId: number, kind: DueKind, at: number): Promise<void> {
-  await store.zadd(keys.due[kind], 'XX', at, hubId)
+type Deleted = { is: 'deleted' | 'was-gone' } | { is: 'failed'; failure: UninstallFailure }
+
+async function deleteTokens({ vault, provider }: UninstallDeps, hubId: number, sealed: Buffer[]): Promise<Deleted> {
+  let is: 'deleted' | 'was-gone' = 'was-gone'
+  for (const one of sealed) {
+    const opened = openToken(vault, one, hubId, 'refresh')
+    const deleted = opened.ok ? await provider.deleteRefreshToken(opened.value) : opened
+    if (!deleted.ok) return { is: 'failed', failure: deleted.failure }
+    if (deleted.value === 'deleted') is = 'deleted'
+  }
+  return { is }
 }
 
 const HOUR = 3_600_000
 
-async function recordFailure(
-  deps: UninstallDeps,
-  { subject, claim, askedAt, attempts }: Attempt,
-  failure: UninstallFailure,
-): Promise<UninstallOutcome> {
-  const { hubId } = subject
-  const now = deps.clock.now()
-  const at = Math.round(now + (failure.retryAfterMs ?? Math.min(2_000 * 2 ** Math.min(attempts, 12), HOUR)))
+function afterFailedDeletion(
+  { announce }: UninstallDeps,
+  subject: AnnouncedSubject,
+  { askedAt, attempts }: { askedAt: number; attempts: number },
+  { message: reason, retryAfterMs }: UninstallFailure,
+) {
+  const { now } = subject
+  const at = Math.round(now + (retryAfterMs ?? Math.min(2_000 * 2 ** Math.min(attempts, 12), HOUR)))
   // The provider asked for a pause beyond the hour: no attempt at its end could report it.
-  const isLong = now + (failure.retryAfterMs ?? 0) - askedAt >= HOUR
-  const alerts = isLong
-    ? deps.announce.undeleted({ ...subject, now }, { askedAt, reason: failure.message })
-    : NO_ALERT_WRITES
-  const recorded = await deps.store.recordUninstallFailure(
-    deps.keys.own(hubId),
-    hubId,
-    claim,
-    now,
-    failure.message,
-    at,
-    stepJson(alerts),
-  )
-  if (recorded === 'lost') return { is: 'lost' }
-  const facts = { hubId, reason: failure.code, attempts: attempts + 1 }
-  deps.log.warn({ code: 'uninstall.failed', ...facts }, failure.message)
-  return { is: 'failed', failure, at, announced: alerts.entries.length > 0 }
+  const isLong = now + (retryAfterMs ?? 0) - askedAt >= HOUR
+  return { at, reason, alerts: isLong ? announce.undeleted(subject, { askedAt, reason }) : NO_ALERT_WRITES }
 }
+
+type Purged = 'purged' | 'kept' | 'reconnected' | 'unknown'
 
 /** Forgets an uninstalled account once its time is over. One that was connected again meanwhile is left alone. */
 export async function purgeAccount(
   deps: Pick<UninstallDeps, 'store' | 'keys' | 'clock' | 'log'>,
   hubId: number,
-): Promise<'purged' | 'kept' | 'unknown'> {
+): Promise<Purged> {
   // All keys of an account: none is to be left behind.
   const own = Object.values(deps.keys.account(hubId)).flatMap((key) => [key, asideOf(key)])
   const purged = await deps.store.purgeAccount(deps.keys.own(hubId), hubId, deps.clock.now(), ...own)

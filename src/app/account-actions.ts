@@ -76,7 +76,7 @@ export function actionsOnAccounts({ accessTokens, jobs }: Acting, services: Serv
       })
       const { imported, replaced } = summary
       if (imported + replaced === 0) return summary
-      const noteMoment = services.store.set(keys.delivery.lastConnectAt, clock.now())
+      const noteMoment = services.store.hset(keys.fleet, 'connectedAt', clock.now())
       await Promise.all([noteMoment, wakeNow(services, 'refresh-tokens')])
       await note(`imported ${formatCount(imported)}, replaced ${formatCount(replaced)}`)
       return summary

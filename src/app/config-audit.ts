@@ -23,8 +23,8 @@ export function openConfigAudit(
   const noteFingerprint = async () => {
     const { config, vault, keys } = current()
     const now = configFingerprint(config, vault.derive('config'))
-    const before = await store.set(keys.configOfLast, now, 'GET').catch(() => null)
-    return { now, before }
+    const swap = store.multi().hget(keys.fleet, 'config').hset(keys.fleet, 'config', now)
+    return { now, before: (await swap.exec().catch(() => null))?.[0]?.[1] ?? null }
   }
   return {
     started: async () => {

@@ -33,8 +33,8 @@ export function processFactsOf(
     let redisRefuses: string | undefined
     // A write, because a Redis that only reads is of no use: no account could be claimed. Before the start it isn't ours to write to.
     const [, sweeps, receivers, waiting] = await Promise.all([
-      startedAt === undefined ? pages.ping() : pages.hset(keys.progress, 'probe', clock.now()),
-      pages.hgetall(keys.progress),
+      startedAt === undefined ? pages.ping() : pages.hset(keys.fleet, 'probe', clock.now()),
+      pages.hgetall(keys.fleet),
       new ReceiverStore(pages, keys).read(),
       roles.has('worker') ? readWaiting(queues, pages, clock.now()) : [],
     ]).catch((error: unknown) => {

@@ -46,7 +46,7 @@ export function readFleetFacts(deps: FleetSources) {
     daemons: new DaemonStore(store, keys).read(),
     /** Moment at which a sweep of each kind last finished. */
     lastSweeps: store
-      .hgetall(keys.progress)
+      .hgetall(keys.fleet)
       .then((sweeps) => Object.fromEntries(Object.entries(sweeps).map(([kind, at]) => [kind, Number(at)]))),
     byState: deps.registry.countByState(),
     /** Accounts whose tokens are kept, and of these those whose refresh has been due for longer than the bound. */

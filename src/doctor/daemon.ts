@@ -11,7 +11,7 @@ export async function checkInForce({ config, redis, keys, vaultKeys }: Installat
   const alive = await redis.store
     .then(async (store) => {
       // Daemons report by the clock of Redis.
-      const [now, daemons] = await Promise.all([store.readTime(keys.progress), new DaemonStore(store, keys).read()])
+      const [now, daemons] = await Promise.all([store.readTime(keys.fleet), new DaemonStore(store, keys).read()])
       return daemons.filter((daemon) => !isSilent(daemon, now))
     })
     .catch(() => undefined)

@@ -109,7 +109,7 @@ export function judgePace(ms: number): Finding {
 async function checkWrite(store: Store, keys: Keys, now: number): Promise<Finding> {
   try {
     // The same write as a daemon's probes make.
-    await store.hset(keys.progress, 'probe', now)
+    await store.hset(keys.fleet, 'probe', now)
     // A message that starts no sweep: without the right to publish, daemons find each other's work at their ticks only.
     await store.publish(`${keys.queues}:wakes`, 'probe')
     return ok('redis.write', 'accepts writes')

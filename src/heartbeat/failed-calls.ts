@@ -57,7 +57,7 @@ export class CallCounter {
   }
 }
 
-const daysOf = ({ providerCalls: key }: Keys) => ({ key, names: ['calls', 'failed'] as const, days: DAYS })
+const daysOf = ({ dayCounts: key }: Keys) => ({ key, names: ['calls', 'failed'] as const, days: DAYS })
 
 /** The counts of all daemons, and the alert about them. */
 export class FailedCalls {

@@ -97,7 +97,7 @@ export class HeartbeatStore {
 
   /** True where the heartbeat of this period is the caller's: of all daemons one gets it. */
   async take(everyMs: number, now: number): Promise<boolean> {
-    const turn = this.#keys.heartbeatTurn(Math.floor(now / everyMs))
+    const turn = this.#keys.turn(`heartbeat-${Math.floor(now / everyMs)}`)
     return (await this.#store.set(turn, now, 'PX', 2 * everyMs, 'NX')) === 'OK'
   }
 

@@ -144,14 +144,14 @@ export class PollStore {
    */
   async refreshes(hubId: number): Promise<LastRefresh> {
     const fields = ['refreshedAt', 'failureClass', 'failureReason'] as const
-    const { account } = this.#keys.account(hubId)
-    const [at, failed, reason] = await this.#store.hmget(account, ...fields)
+    const [at, failed, reason] = await this.#store.hmget(this.#keys.own(hubId), ...fields)
     return { at: Number(at ?? 0) || 0, failure: failed == null ? undefined : { class: failed, reason: reason ?? '' } }
   }
 
-  /** No worker calls for this account, and for no other, before `until` (ms since 1970); never shorter than it is. */
+  /** No worker calls for this account, and for no other, before `until` (ms since 1970). */
   async pauseCalls(hubId: number, now: number, until: number): Promise<void> {
-    await this.#store.pauseCalls(this.#keys.account(hubId).paused, now, Math.ceil(until))
+    const ms = Math.ceil(until - now)
+    if (ms > 0) await this.#store.set(this.#keys.account(hubId).paused, Math.ceil(until), 'PX', ms)
   }
 
   /** Commits these polls in one step. Returns the outcome of each, in their order; it never rejects. */

@@ -19,6 +19,7 @@ const NOTHING = {
   hgetBuffer: null,
   hmget: [],
   hgetall: {},
+  hgetallBuffer: {},
   lrange: [],
   xrevrange: [],
 }

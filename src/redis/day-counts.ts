@@ -3,7 +3,7 @@ import type { Store } from './connect.ts'
 
 const DAY_MS = 86_400_000
 
-/** Counts by UTC day, in one hash: `day since 1970:name` -> count. */
+/** Counts by UTC day, in a hash that others may share: `day since 1970:name` -> count. */
 export interface DayCounts<Name extends string> {
   key: string
   names: readonly Name[]
@@ -25,7 +25,7 @@ export async function addToDay<Name extends string>(
   // These few counts are worth no repair: they begin anew.
   if (isOfOtherType(error)) await store.del(key)
   else if (error !== null) throw error
-  const old = (fields as string[] | undefined)?.filter((field) => nameOn(field, { names, days }, today) === undefined)
+  const old = (fields as string[] | undefined)?.filter((field) => !isOfDays(field, days, today))
   if (old !== undefined && old.length > 0) await store.hdel(key, ...old)
 }
 
@@ -43,21 +43,17 @@ export async function readDays<Name extends string>(
   const today = Math.floor(now / DAY_MS)
   let first = today + 1
   for (const [field, count] of Object.entries(stored)) {
-    const name = nameOn(field, { names, days }, today)
-    if (name === undefined || !/^\d{1,12}$/.test(count)) continue
+    const [day, counted] = field.split(':')
+    const name = names.find((one) => one === counted)
+    if (name === undefined || !isOfDays(field, days, today) || !/^\d{1,12}$/.test(count)) continue
     sums[name] += Number(count)
-    first = Math.min(first, Number(field.split(':')[0]))
+    first = Math.min(first, Number(day))
   }
   return { sums, days: today + 1 - first }
 }
 
-/** The name that a field counts; undefined for one of a day that is over, or a field that is none. */
-function nameOn<Name extends string>(
-  field: string,
-  { names, days }: Omit<DayCounts<Name>, 'key'>,
-  today: number,
-): Name | undefined {
-  const [day, name] = field.split(':')
-  const isOfTheseDays = Number(day) > today - days && Number(day) <= today + 1
-  return isOfTheseDays ? names.find((one) => one === name) : undefined
+/** False for a field of a day that is over, or that is none. */
+function isOfDays(field: string, days: number, today: number): boolean {
+  const day = Number(field.split(':')[0])
+  return day > today - days && day <= today + 1
 }

@@ -6,12 +6,12 @@ import type { Keys } from './keys.ts'
  * nothing to do. `fresh` is the mark of an installation that has none yet. Returns the one that counts.
  */
 export async function markInstallation(store: Store, keys: Keys, fresh: string): Promise<string> {
-  await store.setnx(keys.installation, fresh)
-  return (await store.get(keys.installation)) ?? fresh
+  await store.hsetnx(keys.fleet, 'installation', fresh)
+  return (await store.hget(keys.fleet, 'installation')) ?? fresh
 }
 
 export function readInstallation(store: Store, keys: Keys): Promise<string | null> {
-  return store.get(keys.installation)
+  return store.hget(keys.fleet, 'installation')
 }
 
 /** The trouble with the data in Redis, now or soon, while it answers and takes writes as if nothing were wrong. */

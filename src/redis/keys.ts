@@ -44,12 +44,18 @@ function sharedKeys(tag: string) {
     usedInstallState: (nonce: string) => `${tag}:install:${nonce}`,
     /** string: how what is stored is to be read, a whole number */
     format: `${tag}:format`,
-    /** string: a random mark of what is stored as a whole; another one, or none, is not what a daemon began with */
-    installation: `${tag}:installation`,
-    /** hash: kind of a sweep -> when one finished last, ms; `claims` -> the latest claim; `set-back` -> until when what was planned is brought forward */
-    progress: `${tag}:progress`,
-    /** string, expires: a daemon has just swept */
-    sweepTurn: (kind: string) => `${tag}:look:${kind}`,
+    /**
+     * hash: what there is once:
+     * - kind of a sweep: when one finished last, ms; `claims`: the latest claim; `set-back`: when what was planned was last brought forward
+     * - `installation`: a random mark of what is stored as a whole; another one, or none, is not what a daemon began with
+     * - `intent`: the last one that was given to an install, an import or an uninstall; see `takeIntent`
+     * - `connectedAt`: when an account was connected last, ms
+     * - `config`: the fingerprint of the config that a daemon started with last, or took over
+     * - `endpoint`: what all workers know of the token endpoint (JSON)
+     */
+    fleet: `${tag}:fleet`,
+    /** string, expires: a daemon has just swept, or has the heartbeat of a period */
+    turn: (of: string) => `${tag}:turn:${of}`,
     /** hash: id of each key that stored values may be encrypted with -> a known value, encrypted with it */
     canaries: `${tag}:canaries`,
     /** hash: id of each key that a rekey has closed -> that rekey; no token is written under one of them */
@@ -61,20 +67,12 @@ function sharedKeys(tag: string) {
     daemons: `${tag}:daemons`,
     /** hash: the last heartbeat that was sent: when, since when, the reasons, the outcome of the ping */
     heartbeat: `${tag}:heartbeat`,
-    /** string, expires: a daemon has the heartbeat of that period */
-    heartbeatTurn: (period: number) => `${tag}:heartbeat-turn:${period}`,
-    /** string: what all workers know of the token endpoint (JSON) */
-    endpoint: `${tag}:endpoint`,
-    /** hash: day and `calls` or `failed` -> how many calls to the provider were answered, and failed, on that day; 30 days */
-    providerCalls: `${tag}:provider-calls`,
-    /** hash: day and outcome -> how many forecasts ended so on that day; 30 days */
-    forecastOutcomes: `${tag}:forecast-outcomes`,
+    /** hash: day and name -> how many calls to the provider were answered, or failed, or forecasts ended so on that day; 30 days */
+    dayCounts: `${tag}:day-counts`,
     /** hash: name -> what is known of a named admin token, its hash among it */
     adminTokens: `${tag}:admin-tokens`,
     /** stream, capped, expires: who did what in the last 90 days, one entry of JSON for each deed */
     audit: `${tag}:audit`,
-    /** string: the fingerprint of the config that a daemon started with last, or took over */
-    configOfLast: `${tag}:config-of-last`,
     /** zset, expires: digest of a session that was signed out -> when it would have ended, ms */
     endedSessions: `${tag}:ended-sessions`,
   }
@@ -85,8 +83,6 @@ function grantKeys(tag: string) {
   return {
     /** zset: grant -> when it is tried next, ms */
     due: `${tag}:due:grant`,
-    /** string: the last intent that was given to an install, an import or an uninstall; see `takeIntent` */
-    intents: `${tag}:intents`,
     /** hash: the encrypted tokens, their times and version */
     grant: (id: string) => `${tag}:grant:${id}`,
   }
@@ -125,8 +121,6 @@ function deliveryKeys(tag: string) {
     receivers: `${tag}:receivers`,
     /** hash: the state of a receiver: lastDeliveredAt, failingSince, failures, lastReason, a mark of its address, pausedUntil */
     receiver: (name: string) => `${tag}:receiver:${name}`,
-    /** string: when an account was connected last, ms */
-    lastConnectAt: `${tag}:connected-at`,
     /** hash: id -> a silence (JSON) */
     silences: `${tag}:silences`,
     /** hash, expires: when a mail that asks to connect the account again was last made, ms, and its delivery */
@@ -167,10 +161,6 @@ function fleetKeys(tag: string) {
     >,
     /** set: hubIds with an alert open or pending */
     alerting: `${tag}:alerting`,
-    /** Prefix of the keys that outlive forgotten accounts. string, expires: the account's version */
-    leftPrefix: `${tag}:left:`,
-    /** Prefix of the keys of accounts' hashes. */
-    accountPrefix: `${tag}:account:`,
     /** hash: alert -> its newest transition, see `lua/include/append-transitions.lua`; until three days after its end */
     news: `${tag}:news`,
     /** zset: alert for whose newest transition it is not decided yet what each receiver is sent -> since when, ms */
@@ -199,7 +189,7 @@ export const asideOf = (key: string): string => `${key}:unreadable`
 
 function accountKeys(tag: string, hubId: number) {
   return {
-    /** hash: state, version, times and last outcomes, all short */
+    /** hash: state, version, times and last outcomes, all short; of a forgotten account its version alone, which expires */
     account: `${tag}:account:${hubId}`,
     /** hash: the encrypted refresh tokens and the granted scopes */
     tokens: `${tag}:tokens:${hubId}`,

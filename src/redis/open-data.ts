@@ -26,7 +26,7 @@ export async function openData(data: Data, lifecycle: Lifecycle): Promise<void> 
 async function followTime({ store, keys, clock }: Data, lifecycle: Lifecycle): Promise<void> {
   const ask = async () => {
     const askedAt = clock.steady()
-    clock.follow(await store.readTime(keys.progress), askedAt, clock.steady())
+    clock.follow(await store.readTime(keys.fleet), askedAt, clock.steady())
   }
   // Before the first answer Redis may have been awaited for long: that one says little.
   await ask()

@@ -77,16 +77,15 @@ export class EndpointText {
   }
 
   async read(): Promise<string> {
-    return (await this.#store.get(this.#keys.endpoint)) ?? ''
+    return (await this.#store.hget(this.#keys.fleet, 'endpoint')) ?? ''
   }
 
   /** `decide` is asked again as often as another daemon was faster. */
   async change<Result>(decide: (stored: string) => Decided<Result> | Promise<Decided<Result>>): Promise<Result> {
-    const keys = [this.#keys.own(NO_ACCOUNT), this.#keys.endpoint]
     let stored = this.#known ?? (await this.read())
     const written = await untilWritten('the state of the token endpoint', async () => {
       const { after, alerts = NO_ALERT_WRITES, result } = await decide(stored)
-      const found = await this.#store.changeEndpoint(...keys, stored, after, stepJson(alerts))
+      const found = await this.#store.changeEndpoint(this.#keys.own(NO_ACCOUNT), stored, after, stepJson(alerts))
       if (found === null) return { after, result }
       stored = found
       return 'stale'

@@ -1,28 +1,20 @@
 import { randomBytes } from 'node:crypto'
+import type { TokenAnswer } from '../provider/answers.ts'
 import type { ProviderFailure } from '../provider/failure.ts'
 import type { Store } from '../redis/connect.ts'
 import type { Keys } from '../redis/keys.ts'
 import { NO_ACCOUNT } from '../redis/steps.ts'
-import type { Clock } from '../runtime/clock.ts'
 import type { Secret } from '../runtime/secret.ts'
 import { GRANT_CLAIM_MS, type TokenDeps } from './pending-tokens.ts'
-import type { TokenTimes } from './plan-refresh.ts'
 import type { GrantToStore } from './token-store.ts'
 
 /** The tokens of one install whose account is not known yet. */
-export interface Grant {
-  id: string
-  accessToken: Secret
-  refreshToken: Secret
-  times: TokenTimes
-  /** When the code was sent, ms. */
-  grantedAt: number
-  /** Asked for by a link for one account: of another one it is dropped. */
-  only: number | undefined
-  /** The refresh token before, which may be alive until its successor has worked. */
-  previous?: Secret | undefined
-  /** The version of its account that it makes. */
-  version: number
+export type Grant = GrantToStore
+
+/** A grant as it is stored. `previous`: the refresh token before, which may be alive until its successor has worked. */
+export interface ParkedGrant {
+  grant: Grant
+  previous: Secret | undefined
 }
 
 export interface ParkDeps extends TokenDeps {
@@ -32,9 +24,7 @@ export interface ParkDeps extends TokenDeps {
 
 type InRedis = Pick<ParkDeps, 'store' | 'keys'>
 
-/** A call that is sent with less left of the claim might outlast it. */
-const LONGEST_CALL_MS = 15_000
-/** Takes the place of an answer where the claim has ended. */
+/** Takes the place of an answer where another worker has the grant, or newer tokens of it are there. */
 export const OTHER_WORKER: ProviderFailure = {
   class: 'transient',
   code: 'other-worker',
@@ -49,51 +39,46 @@ export function newGrantId(): string {
   return randomBytes(16).toString('base64url')
 }
 
-/** A worker that hangs loses the right to redeem the tokens of a grant: a sweep claims it for another one. */
-export function mayRedeem(clock: Clock, claimedAt: number): boolean {
-  return clock.steady() - claimedAt < GRANT_CLAIM_MS - LONGEST_CALL_MS
+/** An answer's life counts from when the request was sent. */
+export function tokensOf({ accessToken: access, lifetimeMs }: TokenAnswer, refresh: Secret, sentAt: number) {
+  const times = { obtainedAt: sentAt, expiresAt: sentAt + lifetimeMs }
+  return { hubId: NO_ACCOUNT, access, refresh, times } as const
 }
 
 /**
- * Stores a grant, sealed, or other tokens of a stored one; no sweep tries it for a while. Undefined: another worker has it. Throws
+ * Stores a grant, sealed, or other tokens of a stored one; no sweep tries it for a while. False: another worker has it. Throws
  * where Redis does not take it: the process keeps it in memory then, and tries again for as long as it lives.
  */
-export async function keepGrant(deps: ParkDeps, grant: Grant): Promise<Grant | undefined> {
-  const is = await deps.pending.park(grantToStore(grant), deps.clock.now() + GRANT_CLAIM_MS)
-  return is === 'gone' ? undefined : grant
-}
-
-export function grantToStore(grant: Grant, account?: number): GrantToStore {
-  const { id, accessToken: access, refreshToken: refresh, times, grantedAt, only, version } = grant
-  return { hubId: NO_ACCOUNT, id, access, refresh, times, grantedAt, only, version, account }
+export async function keepGrant({ pending, clock }: TokenDeps, grant: Grant): Promise<boolean> {
+  return (await pending.park(grant, clock.now() + GRANT_CLAIM_MS)) === 'parked'
 }
 
 /** Undefined: another worker was faster. Throws VaultError where no key opens it. */
 export async function readGrant(
-  { store, keys, vault }: Pick<ParkDeps, 'store' | 'keys' | 'vault'>,
+  { store, keys, vault }: InRedis & Pick<ParkDeps, 'vault'>,
   id: string,
-): Promise<Grant | undefined> {
+): Promise<ParkedGrant | undefined> {
   const { access, refresh, previous, ...stored } = await store.hgetallBuffer(keys.grants.grant(id))
   if (access === undefined || refresh === undefined) return undefined
   const number = (field: string) => Number(stored[field]?.toString())
-  const [obtainedAt, grantedAt] = [number('obtainedAt'), number('grantedAt')]
-  return {
+  const grant = {
+    hubId: NO_ACCOUNT,
     id,
-    accessToken: vault.open(access, NO_ACCOUNT, 'access'),
-    refreshToken: vault.open(refresh, NO_ACCOUNT, 'refresh'),
-    previous: previous && vault.open(previous, NO_ACCOUNT, 'refresh'),
-    times: { obtainedAt, expiresAt: number('expiresAt') },
-    grantedAt,
+    access: vault.open(access, NO_ACCOUNT, 'access'),
+    refresh: vault.open(refresh, NO_ACCOUNT, 'refresh'),
+    times: { obtainedAt: number('obtainedAt'), expiresAt: number('expiresAt') },
+    grantedAt: number('grantedAt'),
     only: number('only') || undefined,
     version: number('version'),
-  }
+  } as const
+  return { grant, previous: previous && vault.open(previous, NO_ACCOUNT, 'refresh') }
 }
 
-/** Ids of those that are due, which are due again once the claim ends, and when it was asked for, by the steady clock. */
-export async function claimGrants({ store, keys, clock }: InRedis & { clock: Clock }) {
-  const claimedAt = clock.steady()
+/** Ids of those that are due, which are due again once the claim ends, and how long ago it was asked for. */
+export async function claimGrants({ store, keys, clock }: InRedis & Pick<ParkDeps, 'clock'>) {
+  const age = clock.stopwatch()
   const [ids] = await store.claimDue(keys.grants.due, clock.now(), MOST, clock.now() + GRANT_CLAIM_MS)
-  return { ids, claimedAt }
+  return { ids, age }
 }
 
 /** The first version of a new intent: whoever asks later gets a higher one. */

@@ -194,7 +194,7 @@ export class TokenStore {
     if (state === null || state === undefined) return undefined
     const [heldUntil = 0, heldSince = 0] = (underWay ?? '').split(' ').map(Number)
     // Asked only where a refresh is under way.
-    const now = heldUntil === 0 ? 0 : await this.#store.readTime(this.#keys.progress)
+    const now = heldUntil === 0 ? 0 : await this.#store.readTime(this.#keys.fleet)
     return {
       state: state as AccountState,
       // The version of this very token: it is handed out while that is the account's.

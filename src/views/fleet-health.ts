@@ -98,7 +98,7 @@ export type QueueDepth = Omit<QueueShape, 'oldestWaitingAt'> & { oldestWaitingAt
 
 /** Null before the first daemon has asked for a token. */
 export async function readTokenEndpoint(store: Store, keys: Keys): Promise<TokenEndpointShape | null> {
-  const state = decodeEndpoint((await store.get(keys.endpoint)) ?? '')
+  const state = decodeEndpoint((await store.hget(keys.fleet, 'endpoint')) ?? '')
   if (state === undefined) return null
   const { breaker, pace } = state
   const isClosed = breaker.is === 'closed'

@@ -98,7 +98,7 @@ export async function unknownAccounts(
   const known = await Promise.all(
     names.map(async (name) =>
       /^\d+$/.test(name)
-        ? (await store.exists(keys.account(Number(name)).account)) === 1
+        ? (await store.hget(keys.account(Number(name)).account, 'state')) !== null
         : (await findAccount({ store, keys }, name.toLowerCase())).is !== 'unknown',
     ),
   )

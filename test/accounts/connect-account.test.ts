@@ -3,7 +3,6 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test, vi } from 'vitest'
 import { connectWithCode, connectWithRefreshToken } from '../../src/accounts/connect-account.ts'
-import { finishGrant } from '../../src/accounts/finish-grant.ts'
 import { beginUninstall } from '../../src/accounts/uninstall.ts'
 import type { ProviderClient } from '../../src/provider/client.ts'
 import { Secret } from '../../src/runtime/secret.ts'
@@ -101,7 +100,7 @@ describe('connecting with a code', () => {
     expect(refreshAt).toBeGreaterThanOrEqual(now + 900_000)
     expect(refreshAt).toBeLessThanOrEqual(now + 1_440_000)
     expect(await one.dueAt('poll')).toBe(now)
-    expect(await one.store.get(one.keys.delivery.lastConnectAt)).toBe(`${now}`)
+    expect(await one.store.hget(one.keys.fleet, 'connectedAt')).toBe(`${now}`)
     for (const value of Object.values(await dump(one.store, one.keys))) {
       expect(Buffer.from(value ?? '', 'hex').toString('latin1')).not.toMatch(/(access|refresh)-1|the-code/)
     }
@@ -124,7 +123,7 @@ describe('connecting with a code', () => {
     const one = await install({ exchangeCode: async () => answer })
     const message = expect.stringContaining(why)
     expect(await one.connect()).toMatchObject({ is: 'failed', step: 'token', failure: { message } })
-    expect(Object.keys(await dump(one.store, one.keys))).toEqual([one.keys.grants.intents])
+    expect(Object.keys(await dump(one.store, one.keys))).toEqual([one.keys.fleet])
   })
 
   test('asks again whose token it is while the provider hiccups, because the code is spent', async () => {
@@ -191,19 +190,6 @@ describe('connecting with a refresh token', () => {
     expect(readdirSync(folder)).toEqual([])
   })
 
-  test('and that a failover lost right after is connected from the one that came in place of it', async () => {
-    const one = await install({ refresh: async () => tokens('access-2', 'refresh-2') })
-    expect(await connectWithRefreshToken(one.deps, given)).toMatchObject({ is: 'connected' })
-    await one.store.del(...Object.keys(await dump(one.store, one.keys)))
-    await one.deps.pending.storeAgain()
-    const [id = ''] = await one.grants()
-    expect(await finishGrant(one.services, id, one.clock.steady())).toBe('connected')
-    expect(await one.tokens()).toMatchObject({ refresh: 'refresh-2' })
-    // Nothing was lost: nothing comes of it.
-    await one.deps.pending.storeAgain()
-    expect(await one.grants()).toEqual([])
-  })
-
   test('is not redeemed twice at once', async () => {
     const asked = Promise.withResolvers<Refreshed>()
     const one = await install({ refresh: () => asked.promise })
@@ -216,7 +202,7 @@ describe('connecting with a refresh token', () => {
   test('that is refused stores nothing, and there is no new one to keep', async () => {
     const { deps, store, keys } = await install({ refresh: async () => failure('rejected') })
     expect(await connectWithRefreshToken(deps, given)).toMatchObject({ is: 'failed', step: 'token' })
-    expect(Object.keys(await dump(store, keys))).toEqual([keys.grants.intents])
+    expect(Object.keys(await dump(store, keys))).toEqual([keys.fleet])
     expect(latestOf(deps.vault, deps.dataDir, given)).toBe(given)
   })
 })
@@ -341,15 +327,6 @@ describe('two installs of an account that cross', () => {
     expect(stored).toEqual({ access: 'access-2', refresh: 'refresh-2', previous: 'refresh-1' })
     expect(grants).toEqual([])
     expect(provider.calls.map(([name]) => name)).not.toContain('refresh')
-  })
-
-  test('work on with the token that the provider takes, whichever it is', async () => {
-    const taken = async (token: Secret) =>
-      token.reveal() === 'refresh-1' ? tokens('access-3', 'refresh-1') : failure('rejected')
-    const { services, store, keys, ...one } = await crossed(taken)
-    const version = (await store.hget(keys.own(HUB), 'version')) ?? ''
-    expect(await accountIn(services).refresh(version)).toMatchObject({ is: 'refreshed' })
-    expect(await one.tokens()).toMatchObject({ access: 'access-3', refresh: 'refresh-1' })
   })
 
   test.each(['failing', 'reauthorize'])('have the other token tried at once where the account is %s', async (state) => {

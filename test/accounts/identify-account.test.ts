@@ -85,10 +85,12 @@ describe('the metadata of an imported account', () => {
     expect(await one.read()).toMatchObject({ is: 'stored' })
   })
 
-  test('that is answered 429 closes that door for everybody', async () => {
+  test('that is answered 429 closes that door for everybody, and is read later', async () => {
     const one = await unread(async () => failure('transient', { status: 429, retryAfterMs: 30_000 }))
     expect(await one.read()).toEqual({ is: 'later' })
     expect(await one.deps.endpoint.enter()).toMatchObject({ is: 'closed' })
+    expect(await one.isDue()).toBe(true)
+    expect(one.logged.text()).toContain('metadata.failed')
   })
 
   test('once known has the account polled at once, and refreshed as planned', async () => {
@@ -119,13 +121,6 @@ describe('the metadata of an imported account', () => {
     expect(await second).toEqual({ is: 'known' })
     const { due } = one.keys
     expect(Number(await one.store.zscore(due.poll, HUB))).toBe(claimed?.claim)
-  })
-
-  test('that can not be read now is read later, and that is said', async () => {
-    const one = await unread(async () => failure('transient'))
-    expect(await one.read()).toEqual({ is: 'later' })
-    expect(await one.isDue()).toBe(true)
-    expect(one.logged.text()).toContain('metadata.failed')
   })
 
   test('of tokens that somebody replaced meanwhile is not stored', async () => {
@@ -229,33 +224,15 @@ function drift(told: number | undefined, callMs = 0) {
   return tokenDrift(TIMES, { askedAt, answeredAt: askedAt + callMs, lifeLeftMs })
 }
 
-describe("the provider's count of a token's life", () => {
-  test.each([1740, 1739, 1738, 1742])('agrees with ours within its whole seconds: %i s left', (told) => {
-    expect(drift(told)).toEqual({ driftMs: null, times: TIMES })
-  })
-
-  test('that is not told is none', () => {
-    expect(drift(undefined)).toEqual({ driftMs: null, times: TIMES })
-  })
-
-  test('that a slow answer blurs is not called different for it', () => {
-    expect(drift(1730, 9_000)).toEqual({ driftMs: null, times: TIMES })
-    expect(drift(1730).driftMs).toBe(-10_000)
-  })
-
-  test('that is longer, or shorter by a few seconds, is noted and not believed', () => {
-    expect(drift(1800)).toEqual({ driftMs: 60_000, times: TIMES })
-    expect(drift(1736)).toEqual({ driftMs: -4_000, times: TIMES })
-    expect(drift(1735)).toEqual({ driftMs: -5_000, times: TIMES })
-  })
-
-  test('that is shorter is believed', () => {
-    expect(drift(1734)).toEqual({ driftMs: -6_000, times: { ...TIMES, expiresAt: TIMES.expiresAt - 6_000 } })
-    expect(drift(840).times.expiresAt).toBe(OBTAINED + 900_000)
-  })
-
-  test('that is nothing leaves a life to plan with', () => {
-    const { times } = tokenDrift(TIMES, { askedAt: OBTAINED, answeredAt: OBTAINED, lifeLeftMs: 0 })
-    expect(times).toEqual({ obtainedAt: OBTAINED, expiresAt: OBTAINED + 1_000 })
-  })
+test.each([
+  ['agrees within its whole seconds', drift(1738), null, LIFE],
+  ['agrees within its whole seconds', drift(1742), null, LIFE],
+  ['is not told', drift(undefined), null, LIFE],
+  ['is blurred by a slow answer', drift(1730, 9_000), null, LIFE],
+  ['is longer, and not believed', drift(1800), 60_000, LIFE],
+  ['is shorter by a few seconds, and not believed', drift(1735), -5_000, LIFE],
+  ['is shorter, and believed', drift(1734), -6_000, LIFE - 6_000],
+  ['is nothing, and leaves a life to plan with', drift(-60), -LIFE, 1_000],
+])("the provider's count of a token's life %s", (_, { driftMs, times }, wanted, life) => {
+  expect([driftMs, times]).toEqual([wanted, { obtainedAt: OBTAINED, expiresAt: OBTAINED + life }])
 })

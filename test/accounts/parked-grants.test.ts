@@ -2,7 +2,6 @@ import { expect, onTestFinished, test, vi } from 'vitest'
 import { sweepGrants } from '../../jobs/sweep.ts'
 import { connectGrant, connectWithCode } from '../../src/accounts/connect-account.ts'
 import { finishGrant } from '../../src/accounts/finish-grant.ts'
-import { importRows } from '../../src/accounts/import-accounts.ts'
 import { beginUninstall } from '../../src/accounts/uninstall.ts'
 import { createProviderClient } from '../../src/provider/client.ts'
 import type { DialectName } from '../../src/provider/dialects.ts'
@@ -10,7 +9,7 @@ import { NO_ACCOUNT } from '../../src/redis/steps.ts'
 import { Secret } from '../../src/runtime/secret.ts'
 import type { Fault } from '../../src/sandbox/faults.ts'
 import { startSandbox } from '../../src/sandbox/sandbox.ts'
-import { claimGrants, keepGrant, newGrantId, readGrant, takeIntent } from '../../src/tokens/parked-grants.ts'
+import { claimGrants, keepGrant, newGrantId, readGrant, takeIntent, tokensOf } from '../../src/tokens/parked-grants.ts'
 import { rekeyAll } from '../../src/tokens/rekey.ts'
 import { createVault } from '../../src/tokens/vault.ts'
 import { dump, storedTokens, vaultKey } from '../support/accounts.ts'
@@ -101,35 +100,25 @@ async function begun(dialect: DialectName = 'v1') {
       expect(await install()).toMatchObject({ is: 'parked', failure: { status } })
     },
     /** The grant's callback, which hung until now, stores its account. */
-    storeLate: ({ times, ...granted }: Grant) => {
+    storeLate: (grant: Grant) => {
+      const { times } = grant
       const whose = { hubId: HUB, scopes: ['oauth'], hubDomain: undefined, user: undefined, driftMs: null, times }
-      return connectGrant({ ...deps, provider: fakeProvider({}) }, { times, ...granted }, whose)
+      return connectGrant({ ...deps, provider: fakeProvider({}) }, grant, whose)
     },
     isAlive: async (refreshToken: string | undefined) => (await provider.refresh(new Secret(refreshToken ?? ''))).ok,
     uninstall: async (isDone = true, more: { uninstallKeepMs?: number } = {}) => {
       expect(await beginUninstall(deps, HUB, { by: 'cli', reason: 'asked for' })).toBe('begun')
       if (isDone) expect(await uninstallNow({ ...deps, ...more }, HUB)).toEqual({ is: 'finished' })
     },
-    keep: async (grant: Parameters<typeof keepGrant>[1]) => {
-      const kept = await keepGrant(deps, grant)
-      if (kept === undefined) throw new Error('newer tokens of it are there')
-      return kept
-    },
-    grant: async () => {
+    /** Of an install whose callback died with it, or hung. */
+    grant: async (): Promise<Grant> => {
       const version = await takeIntent(deps)
       const answer = await provider.exchangeCode(await code())
       if (!answer.ok || answer.value.refreshToken === undefined) throw new Error('no grant')
-      const { accessToken, refreshToken, lifetimeMs } = answer.value
-      const times = { obtainedAt: clock.now(), expiresAt: clock.now() + lifetimeMs }
-      return {
-        id: newGrantId(),
-        accessToken,
-        refreshToken,
-        times,
-        version,
-        grantedAt: clock.now(),
-        only: undefined,
-      }
+      const tokens = tokensOf(answer.value, answer.value.refreshToken, clock.now())
+      const grant = { id: newGrantId(), version, grantedAt: clock.now(), only: undefined, ...tokens }
+      expect(await keepGrant(deps, grant)).toBe(true)
+      return grant
     },
     works: () => send(`${sandbox.url}/sandbox/faults`, 'DELETE'),
     /** As the clock would sweep, for so long. */
@@ -145,27 +134,23 @@ async function begun(dialect: DialectName = 'v1') {
   }
 }
 
-test.each([500, 404])(
-  'a grant whose metadata answers %i for a minute is kept sealed, and connected within a minute after',
-  async (status) => {
-    const { deps, keys, logged, woken, account, park, works, pass, kept } = await begun()
-    await park(status)
-    await pass(MINUTE)
-    expect(await account()).toBeUndefined()
-    const [key = ''] = (await kept()).filter((name) => name.includes(':grant:'))
-    const grant = await readGrant(deps, key.split(':').at(-1) ?? '')
-    const secrets = [grant?.accessToken.reveal() ?? 'none', grant?.refreshToken.reveal() ?? 'none']
-    for (const value of Object.values(await dump(redis.store, keys))) {
-      for (const secret of secrets) expect(Buffer.from(value ?? '', 'hex').toString('latin1')).not.toContain(secret)
-    }
-    await works()
-    await pass(MINUTE)
-    expect(await account()).toMatchObject({ state: 'active', hubDomain: expect.stringContaining('.') })
-    expect(await kept()).toEqual([])
-    expect(woken).toEqual(['poll-limits', 'alerts'])
-    for (const secret of secrets) expect(logged.text()).not.toContain(secret)
-  },
-)
+test('a grant whose metadata fails for a minute is kept sealed, and connected within a minute after', async () => {
+  const { deps, keys, logged, woken, account, park, works, pass, kept } = await begun()
+  await park(404)
+  await pass(MINUTE)
+  expect(await account()).toBeUndefined()
+  const [key = ''] = (await kept()).filter((name) => name.includes(':grant:'))
+  const { grant } = (await readGrant(deps, key.split(':').at(-1) ?? '')) ?? {}
+  const secrets = [grant?.access.reveal() ?? 'none', grant?.refresh.reveal() ?? 'none']
+  for (const value of Object.values(await dump(redis.store, keys))) {
+    for (const secret of secrets) expect(Buffer.from(value ?? '', 'hex').toString('latin1')).not.toContain(secret)
+  }
+  await works()
+  await pass(MINUTE)
+  expect(await account()).toMatchObject({ state: 'active', hubDomain: expect.stringContaining('.') })
+  expect([await kept(), woken]).toEqual([[], ['poll-limits', 'alerts']])
+  for (const secret of secrets) expect(logged.text()).not.toContain(secret)
+})
 
 test('a grant whose metadata fails for an hour is given up, and told', async () => {
   const { logged, account, park, works, pass, calls, kept } = await begun()
@@ -206,43 +191,6 @@ test('a grant that is older than the account connected since is kept beside its 
   expect(await calls('delete')).toEqual([])
 })
 
-test('of two grants that are kept in another order than the provider gave them, the account has both tokens', async () => {
-  const { clock, stored, storeLate, grant, keep, pass, kept } = await begun()
-  const older = await grant()
-  clock.move(10_000)
-  const newer = await grant()
-  await keep(newer)
-  clock.move(10_000)
-  await storeLate(await keep(older))
-  await pass(2 * MINUTE)
-  expect(await kept()).toEqual([])
-  expect(await stored()).toMatchObject({
-    refresh: newer.refreshToken.reveal(),
-    previous: older.refreshToken.reveal(),
-  })
-})
-
-function importOver(deps: Parameters<typeof importRows>[0]) {
-  const row = { hubId: HUB, hubDomain: '', user: '', connectedAt: null }
-  const lines = async function* () {
-    yield { line: 1, row: { ...row, token: { is: 'clear' as const, value: new Secret('imported') } } }
-  }
-  const options = { replace: true, stop: new AbortController().signal, onBad: () => {}, onProgress: () => {} }
-  return importRows(deps, lines(), options)
-}
-
-test('a grant changes nothing once an import replaces the account', async () => {
-  const { deps, clock, install, stored, grant, pass, kept } = await begun()
-  expect(await install()).toMatchObject({ is: 'connected' })
-  clock.move(10_000)
-  await keepGrant(deps, await grant())
-  clock.move(10_000)
-  expect(await importOver(deps)).toMatchObject({ replaced: 1 })
-  const tokens = await stored()
-  await pass(2 * MINUTE)
-  expect([await kept(), await stored()]).toEqual([[], tokens])
-})
-
 test('where the token endpoint says whose the tokens are nobody else need be asked', async () => {
   const { keys, account, fault, install, calls, kept } = await begun('2026-03')
   await fault({ endpoint: 'metadata', status: 500 })
@@ -253,21 +201,15 @@ test('where the token endpoint says whose the tokens are nobody else need be ask
 })
 
 test('a rekey encrypts what is parked as well', async () => {
-  const { deps, keys, clock, grant, keep } = await begun()
-  const granted = await keep(await grant())
+  const { deps, grant } = await begun()
+  const { id, refresh } = await grant()
   const newer = { id: 'newer', key: Buffer.alloc(32, 9) }
   const watcher = { progress: () => {}, waiting: () => {}, signal: new AbortController().signal }
   const vault = createVault([newer, vaultKey])
-  expect(
-    await rekeyAll(
-      { store: redis.store, keys, clock, vault, writers: async () => [], sealAdminTokens: async () => {} },
-      watcher,
-    ),
-  ).toMatchObject({
-    is: 'clean',
-  })
-  const read = await readGrant({ ...deps, vault: createVault([newer]) }, granted.id)
-  expect(read?.refreshToken.reveal()).toBe(granted.refreshToken.reveal())
+  const rekeying = { ...deps, vault, writers: async () => [], sealAdminTokens: async () => {} }
+  expect(await rekeyAll(rekeying, watcher)).toMatchObject({ is: 'clean' })
+  const read = await readGrant({ ...deps, vault: createVault([newer]) }, id)
+  expect(read?.grant.refresh.reveal()).toBe(refresh.reveal())
 })
 
 /**
@@ -276,8 +218,8 @@ test('a rekey encrypts what is parked as well', async () => {
  */
 async function redeemedBesideTheCallback(meanwhile: (one: Awaited<ReturnType<typeof begun>>) => Promise<unknown>) {
   const one = await begun()
-  const { deps, clock, grant, keep } = one
-  const granted = await keep(await grant())
+  const { deps, clock, grant } = one
+  const granted = await grant()
   clock.move(29.5 * MINUTE)
   const given: string[] = []
   const redeem = deps.provider.refresh.bind(deps.provider)
@@ -302,24 +244,9 @@ test('a grant that was redeemed while its account was stored keeps its newer ref
   expect(await isAlive(refresh)).toBe(true)
 })
 
-test('a daemon that was killed between the redemption and the store of such a grant loses no refresh token', async () => {
-  const { deps, clock, stored, storeLate, isAlive, grant, keep, pass, kept } = await begun()
-  const granted = await keep(await grant())
-  clock.move(29.5 * MINUTE)
-  const answer = await deps.provider.refresh(granted.refreshToken)
-  if (!answer.ok) throw new Error('not redeemed')
-  await storeLate(granted)
-  const { accessToken, refreshToken = granted.refreshToken, lifetimeMs } = answer.value
-  const times = { obtainedAt: clock.now(), expiresAt: clock.now() + lifetimeMs }
-  await keep({ ...granted, accessToken, refreshToken, times, version: granted.version + 1 })
-  await pass(2 * MINUTE)
-  const { refresh } = await stored()
-  expect([await isAlive(refresh), await kept()]).toEqual([true, []])
-})
-
 test('a callback that hung and stores its account takes away no newer tokens of its grant', async () => {
-  const { deps, clock, stored, storeLate, isAlive, grant, keep, pass, kept } = await begun()
-  const granted = await keep(await grant())
+  const { deps, clock, stored, storeLate, isAlive, grant, pass, kept } = await begun()
+  const granted = await grant()
   clock.move(29.5 * MINUTE)
   const asking = vi.spyOn(deps.provider, 'metadata').mockImplementationOnce(async () => {
     await storeLate(granted)
@@ -332,12 +259,9 @@ test('a callback that hung and stores its account takes away no newer tokens of 
   expect([await isAlive(refresh), await kept()]).toEqual([true, []])
 })
 
-test.each([
-  ['being uninstalled', false],
-  ['uninstalled', true],
-])('a grant that was redeemed while its account was stored, and is %s since, is deleted', async (_, isDone) => {
-  const { deps, clock, account, stored, isAlive, pass, kept, given, sweep } = await redeemedBesideTheCallback((one) =>
-    one.uninstall(isDone),
+test('a grant that was redeemed while its account was stored, and is uninstalled since, is deleted', async () => {
+  const { deps, clock, account, isAlive, pass, kept, given, sweep } = await redeemedBesideTheCallback((one) =>
+    one.uninstall(),
   )
   await sweep()
   await pass(2 * MINUTE)
@@ -346,49 +270,30 @@ test.each([
   expect(await uninstallNow(deps, HUB)).toEqual({ is: 'finished' })
   expect(await isAlive(given[0])).toBe(false)
   expect([await account(), await kept()]).toMatchObject([{ state: 'uninstalled' }, []])
-  expect(await stored()).toMatchObject({ refresh: undefined })
 })
 
 test('a sweep that hung for longer than its claim does not redeem the grant beside another', async () => {
-  const { deps, clock, grant, keep, calls } = await begun()
-  const granted = await keep(await grant())
+  const { deps, clock, grant, calls } = await begun()
+  const granted = await grant()
   clock.move(29.5 * MINUTE)
   const late = await claimGrants(deps)
   clock.move(MINUTE)
   const other = await claimGrants(deps)
   expect([late.ids, other.ids]).toEqual([[granted.id], [granted.id]])
   const redeemed = await calls('token')
-  expect([await finishGrant(deps, granted.id, late.claimedAt), await calls('token')]).toEqual(['later', redeemed])
-  expect(await finishGrant(deps, granted.id, other.claimedAt)).toBe('connected')
+  expect([await finishGrant(deps, granted.id, late.age), await calls('token')]).toEqual(['later', redeemed])
+  expect(await finishGrant(deps, granted.id, other.age)).toBe('connected')
   expect(await calls('token')).toEqual([...redeemed, 200])
 })
 
-test('a grant does not take the place of a newer one that came after the clock was set back', async () => {
-  const { deps, clock, install, stored, isAlive, grant, pass, kept } = await begun()
-  // Its callback died with it.
-  const older = await grant()
-  await keepGrant(deps, older)
-  clock.move(-10 * MINUTE)
-  expect(await install()).toMatchObject({ is: 'connected' })
-  // The provider takes no refresh token of a grant that another one took the place of.
-  await deps.provider.deleteRefreshToken(older.refreshToken)
-  const { refresh } = await stored()
-  await pass(12 * MINUTE)
-  expect(await stored()).toMatchObject({ refresh })
-  expect([await isAlive(refresh), await kept()]).toEqual([true, []])
-})
-
-test.each([
-  ['being uninstalled', false],
-  ['uninstalled', true],
-])('an account that is %s since a grant was parked does not come back with it', async (_, isDone) => {
+test('an account that is uninstalled since a grant was parked does not come back with it', async () => {
   const { deps, clock, account, install, park, uninstall, works, pass, kept } = await begun()
   expect(await install()).toMatchObject({ is: 'connected' })
   await park()
   await pass(10 * MINUTE)
   // The clock was set back since.
   clock.move(-20 * MINUTE)
-  await uninstall(isDone)
+  await uninstall()
   await works()
   await pass(21 * MINUTE)
   expect(await uninstallNow(deps, HUB)).toEqual({ is: 'finished' })
@@ -419,36 +324,16 @@ test('an account whose old token led to its uninstall is connected with a grant 
   expect(await account()).toMatchObject({ state: 'active' })
 })
 
-test.each(['uninstalled', 'reauthorize', 'imported'])(
-  'a customer who installs again after the clock was set back is connected although the grant is parked: %s',
-  async (state) => {
-    const { deps, keys, clock, account, install, stored, park, isAlive, uninstall, works, pass, kept } = await begun()
-    expect(await install()).toMatchObject({ is: 'connected' })
-    const { refresh: before } = await stored()
-    if (state === 'uninstalled') {
-      await uninstall()
-    } else if (state === 'imported') await importOver(deps)
-    else await redis.store.hset(keys.own(HUB), { state })
-    clock.move(-10 * MINUTE)
-    await park()
-    await works()
-    await pass(2 * MINUTE)
-    const { refresh } = await stored()
-    expect([await account(), await kept(), refresh === before]).toMatchObject([{ state: 'active' }, [], false])
-    expect(await isAlive(refresh)).toBe(true)
-  },
-)
-
-test('an account that was forgotten right away does not come back with newer tokens of its grant', async () => {
-  const { deps, account, install, isAlive, pass, kept, given, sweep } = await redeemedBesideTheCallback((one) =>
-    one.uninstall(true, { uninstallKeepMs: 0 }),
-  )
-  await sweep()
-  await pass(2 * MINUTE)
-  expect(await uninstallNow({ ...deps, uninstallKeepMs: 0 }, HUB)).toEqual({ is: 'finished' })
-  expect([await account(), await kept()]).toEqual([undefined, []])
-  expect(await isAlive(given[0])).toBe(false)
+test('a customer who installs again after an uninstall and a clock set back is connected, although the grant is parked', async () => {
+  const { clock, account, install, stored, park, isAlive, uninstall, works, pass, kept } = await begun()
   expect(await install()).toMatchObject({ is: 'connected' })
+  await uninstall()
+  clock.move(-10 * MINUTE)
+  await park()
+  await works()
+  await pass(2 * MINUTE)
+  expect([await account(), await kept()]).toMatchObject([{ state: 'active' }, []])
+  expect(await isAlive((await stored()).refresh)).toBe(true)
 })
 
 test('an account that was forgotten right away does not come back with a grant that was parked before', async () => {
@@ -469,8 +354,8 @@ test('the next intent is above the last one, and no lower than the clock of Redi
   const now = Math.floor(Date.now() / 1_000)
   const first = await take()
   expect(first).toBeGreaterThanOrEqual(now)
-  await redis.store.set(keys.grants.intents, now + 60)
+  await redis.store.hset(keys.fleet, 'intent', now + 60)
   expect([await take(), await take()]).toEqual([now + 61, now + 62])
-  await redis.store.del(keys.grants.intents)
+  await redis.store.hdel(keys.fleet, 'intent')
   expect(await take()).toBeGreaterThanOrEqual(first)
 })

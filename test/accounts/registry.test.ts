@@ -1,8 +1,5 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { readAccount } from '../../src/accounts/account.ts'
-import type { PollState, PollTurn } from '../../src/limits/poll-state.ts'
-import { NEW_POLL_STATE } from '../../src/limits/poll-state-text.ts'
 import { ACCOUNT_STATES, type AccountState } from '../../src/redis/keys.ts'
 import { worldOfFile } from '../support/world.ts'
 
@@ -22,7 +19,7 @@ async function fleet(hubIds: readonly number[]) {
 }
 
 describe('the registry', () => {
-  test('pages through all accounts by hubId, whatever their partitions', async () => {
+  test('pages through all accounts by hubId', async () => {
     const ids = fc.uniqueArray(fc.integer({ min: 1, max: 2 ** 40 }), { minLength: 1, maxLength: 60 })
     await fc.assert(
       fc.asyncProperty(ids, fc.integer({ min: 1, max: 20 }), async (hubIds, limit) => {
@@ -79,85 +76,5 @@ describe('the registry', () => {
     const { registry, store, keys } = await fleet([])
     for (const hubId of [900, 5, 64, 128]) await store.sadd(keys.alerting, hubId)
     expect(await registry.alerting()).toEqual([5, 64, 128, 900])
-  })
-})
-
-test('a record with everything in it reads back as an account', () => {
-  const hash = {
-    state: 'failing',
-    hubDomain: 'a.example.com',
-    user: 'u',
-    contact: 'c@example.com',
-    connectedAt: '1',
-    obtainedAt: '2',
-    expiresAt: '3',
-    firstConnectedAt: '1',
-    failingSince: '4',
-    rejectedAt: '3',
-    refreshedAt: '2',
-    version: '7',
-    failures: '4',
-    failureClass: 'transient',
-    failureReason: 'why',
-    failureAt: '5',
-    parkedUntil: '6',
-    tokenServedAt: '7',
-    tokenServedTo: 'billing',
-    tokenDriftMs: '-6000',
-    uninstallReason: 'asked',
-    uninstalledAt: '11',
-    uninstallFailureReason: 'no',
-    uninstallAskedAt: '9',
-    uninstallBy: 'cli',
-    uninstallAttempts: '2',
-    uninstallFailureAt: '10',
-    uninstallEnding: 'deleted',
-    purgeAt: '12',
-  }
-  const turn: PollTurn = { regularAt: 7, because: { is: 'still' } }
-  const polls: PollState = {
-    ...NEW_POLL_STATE,
-    polledAt: 8,
-    turn,
-    typesLeftOut: 13,
-    failing: { count: 9, reason: 'because', at: 10, since: 7 },
-    blocked: { what: 'all', since: 6, scopes: ['contacts', 'tickets'] },
-    notAvailable: { pipelines: 1_763_719_200_000 },
-    bucket: { lastSeen: { used: 12, of: 110, intervalMs: 10_000, at: 8 }, refused: 3 },
-    gaps: { '0-1/0-2': ['limit is missing'] },
-  }
-  expect(readAccount(1, hash, polls)).toEqual({
-    hubId: 1,
-    hubDomain: 'a.example.com',
-    state: 'failing',
-    user: 'u',
-    contact: 'c@example.com',
-    connectedAt: 1,
-    firstConnectedAt: 1,
-    token: { obtainedAt: 2, expiresAt: 3, refreshedAt: 2, version: 7, driftMs: -6000 },
-    refreshFailure: { count: 4, class: 'transient', reason: 'why', at: 5, since: 4 },
-    refusedSince: 3,
-    parkedUntil: 6,
-    tokenServedAt: 7,
-    tokenServedTo: 'billing',
-    polledAt: 8,
-    turn,
-    pollFailure: { count: 9, reason: 'because', at: 10, since: 7 },
-    pollBlocked: { what: 'all', since: 6, scopes: ['contacts', 'tickets'] },
-    objectTypesLeftOut: 13,
-    notAvailable: ['pipelines'],
-    bucket: { lastSeen: { used: 12, of: 110, intervalMs: 10_000, at: 8 }, refused: 3 },
-    gaps: ['0-1/0-2: limit is missing'],
-    uninstall: {
-      reason: 'asked',
-      by: 'cli',
-      askedAt: 9,
-      attempts: 2,
-      failure: 'no',
-      failureAt: 10,
-      at: 11,
-      ending: 'deleted',
-      purgeAt: 12,
-    },
   })
 })

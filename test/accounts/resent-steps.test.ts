@@ -138,26 +138,21 @@ test.each([
   expect([await begin(version), await state()]).toEqual(['refuted', 'active'])
 })
 
-test('the end of an uninstall moves the moment at which the account is forgotten no further', async () => {
-  const { keys, redis, begin, state, intent } = await installed()
-  await begin(await intent())
-  const refresh = await redis.hgetBuffer(keys.account(HUB).tokens, 'refresh')
-  const finish = (now: number) =>
-    redis.finishUninstall(keys.own(HUB), HUB, now, refresh ?? '', 'deleted', now + KEEP_MS, stepJson(NO_ALERT_WRITES))
-  const due = () => redis.zscore(keys.due.uninstall, HUB)
-  const after = ['finished', 'uninstalled', String(NOW + KEEP_MS)]
-  expect([await finish(NOW), await state(), await due()]).toEqual(after)
-  expect([await finish(NOW + 60_000), await state(), await due()]).toEqual(after)
-})
-
-test('the note of a deletion that failed is made once', async () => {
+test.each([
+  ['that worked', 'deleted', ['finished', 'finished']],
+  ['that failed', 'failed', ['failed', 'lost']],
+])('an attempt to delete a refresh token %s is noted once', async (_, ending, answers) => {
   const { keys, redis, begin, intent } = await installed()
   await begin(await intent())
+  const refresh = await redis.hgetBuffer(keys.account(HUB).tokens, 'refresh')
   const claim = NOW + 30_000.5
   await redis.zadd(keys.due.uninstall, claim, HUB)
-  const note = () =>
-    redis.recordUninstallFailure(keys.own(HUB), HUB, claim, NOW, 'no answer', NOW + 2_000, stepJson(NO_ALERT_WRITES))
-  expect([await note(), await note()]).toEqual(['recorded', 'lost'])
+  const note = (now: number) => {
+    const outcome = [claim, now, refresh ?? '', ending, '', now + KEEP_MS]
+    return redis.recordDeletion(keys.own(HUB), HUB, ...outcome, stepJson(NO_ALERT_WRITES))
+  }
+  expect([await note(NOW), await note(NOW + 60_000)]).toEqual(answers)
+  expect(await redis.zscore(keys.due.uninstall, HUB)).toBe(String(NOW + KEEP_MS))
   expect(await redis.hget(keys.own(HUB), 'uninstallAttempts')).toBe('1')
 })
 

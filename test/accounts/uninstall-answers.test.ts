@@ -27,6 +27,7 @@ async function uninstalling(...faults: Omit<Fault, 'endpoint'>[]) {
     clock: w.clock,
     call,
     run: () => uninstallNow(w.services, HUB),
+    dueAt: () => account.dueAt('uninstall'),
     record: async () => (await account.read()).uninstall,
     /** What the provider says of the refresh token now. */
     tokenStatus: async () => (await refresh(refreshToken)).status,
@@ -60,7 +61,8 @@ describe('what the provider answers to the deletion', () => {
     ['a refused app', { status: 400, body: { status: 'BAD_CLIENT_SECRET', message: 'the app' } }, /./, 2_000],
   ])('%s proves nothing: it is tried again, and the story says why', async (_, fault, reason, waitMs) => {
     const one = await uninstalling({ ...fault, times: 1 })
-    expect(await one.run()).toMatchObject({ is: 'failed', at: one.clock.now() + waitMs })
+    expect(await one.run()).toMatchObject({ is: 'failed' })
+    expect(await one.dueAt()).toBe(one.clock.now() + waitMs)
     const failedAt = one.clock.now()
     expect(await one.record()).toMatchObject({
       attempts: 1,

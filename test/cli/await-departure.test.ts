@@ -1,31 +1,25 @@
 import { expect, test } from 'vitest'
-import { DueSets } from '../../src/accounts/due-sets.ts'
-import { Registry } from '../../src/accounts/registry.ts'
 import { beginUninstall } from '../../src/accounts/uninstall.ts'
 import { awaitDeparture } from '../../src/operations/departure.ts'
 import type { ProviderClient } from '../../src/provider/client.ts'
-import { HUB, office } from '../accounts/connected.ts'
-import { seedAccount } from '../support/accounts.ts'
 import { failure } from '../support/fake-provider.ts'
-import { redisOfFile } from '../support/of-file.ts'
 import { uninstallNow } from '../support/uninstall-now.ts'
+import { HUB, worldOfFile } from '../support/world.ts'
 
-const redis = redisOfFile()
+const world = worldOfFile()
 
 /** Somebody waits for the end of an uninstall that has just begun. */
 async function waiting(deleteRefreshToken: ProviderClient['deleteRefreshToken']) {
-  const keys = redis.freshKeys()
-  const { deps, clock } = office(redis.store, keys, { deleteRefreshToken })
-  await seedAccount(redis.store, keys, { obtainedAt: clock.now() })
+  const { services: deps, clock, account } = await world({ provider: { deleteRefreshToken } })
+  await account()
   await beginUninstall(deps, HUB, { by: 'cli', reason: 'x' })
-  const readers = { registry: new Registry(redis.store, keys), due: new DueSets(redis.store, keys), clock }
   const stop = new AbortController()
   return {
     deps,
     clock,
-    keys,
+    account,
     stop,
-    outcome: awaitDeparture(readers, HUB, stop.signal),
+    outcome: awaitDeparture(deps, HUB, stop.signal),
     pass: async (ms: number) => {
       await clock.sleeper()
       clock.move(ms)
@@ -70,7 +64,7 @@ test('after a minute it is said what holds it up: nobody is at work', async () =
 test('an account that is connected again is not waited for', async () => {
   const one = await waiting(async () => ({ ok: true, value: 'deleted' }))
   await one.clock.sleeper()
-  await seedAccount(redis.store, one.keys, { obtainedAt: one.clock.now() })
+  await one.account()
   one.clock.move(1_000)
   expect(await one.outcome).toEqual({ is: 'held', by: 'the account was connected again: it is active' })
 })

@@ -71,7 +71,7 @@ describe('encryption', () => {
 })
 
 test('a daemon counts as running by the clock of Redis, whatever the clock of this machine shows', async () => {
-  const startedAt = await redis.store.readTime(keys.progress)
+  const startedAt = await redis.store.readTime(keys.fleet)
   const daemon = {
     name: 'a pid 1',
     version: '1',

@@ -17,7 +17,7 @@ test('each answered call of every daemon counts, and too many that failed are on
   // The share counts only where there is a whole day of calls.
   const daysAgo = Math.floor(Date.now() / 86_400_000) - 2
   const counts = Object.entries(before).map(([name, count]) => [`${daysAgo}:${name}`, count] as const)
-  await scene.redis.connect().hset(createKeys('plimsoll').providerCalls, Object.fromEntries(counts))
+  await scene.redis.connect().hset(createKeys('plimsoll').dayCounts, Object.fromEntries(counts))
 
   await connectAll(first.url, await hubIdsOf(scene.sandbox.url))
   await send(`${scene.sandbox.url}/sandbox/faults`, 'POST', {

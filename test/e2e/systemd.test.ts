@@ -107,7 +107,7 @@ describe.skipIf(!canNotify)('a daemon that systemd started (left out where there
 
   test('says nothing of progress once its sweeps no longer end, though it runs and answers', async () => {
     // As if another daemon had always just looked.
-    const turn = createKeys('plimsoll').sweepTurn('alerts')
+    const turn = createKeys('plimsoll').turn('alerts')
     await scene.redis.connect().set(turn, 1)
     const line = await daemon.line(/"systemd\.no-progress"/)
     expect(JSON.parse(line)).toMatchObject({

@@ -79,7 +79,7 @@ test('answers count, those of status 400 and above failed; a call without an ans
 test('counts of several processes and hand-overs add up; where there is none nothing is sent', async () => {
   const { keys, note, handOver, read } = opened()
   await handOver()
-  expect(await redis.store.exists(keys.providerCalls)).toBe(0)
+  expect(await redis.store.exists(keys.dayCounts)).toBe(0)
   const other = new CallCounter()
   other.note(500)
   await other.handOver(redis.store, keys, NOW)
@@ -101,7 +101,7 @@ test('30 days count, and never more than that are kept', async () => {
   expect(await read(NOW + 30 * DAY)).toEqual(of(0, 1, 2))
   note(500)
   await handOver(NOW + 30 * DAY)
-  expect(await redis.store.hgetall(keys.providerCalls)).toEqual({
+  expect(await redis.store.hgetall(keys.dayCounts)).toEqual({
     '20429:calls': '1',
     '20430:calls': '1',
     '20430:failed': '1',
@@ -123,10 +123,10 @@ test('what Redis refuses is handed over the next time', async () => {
 
 test('what can not be read counts nothing, and is replaced', async () => {
   const { keys, note, handOver, read } = opened()
-  await redis.store.hset(keys.providerCalls, { '20400:failed': '7', '20399:calls': 'many', x: '1', '20400:other': '3' })
+  await redis.store.hset(keys.dayCounts, { '20400:failed': '7', '20399:calls': 'many', x: '1', '20400:other': '3' })
   expect(await read()).toEqual(of(7, 7, 1))
-  await redis.store.del(keys.providerCalls)
-  await redis.store.set(keys.providerCalls, 'x')
+  await redis.store.del(keys.dayCounts)
+  await redis.store.set(keys.dayCounts, 'x')
   expect(await read()).toEqual(of(0, 0, 0))
   note(200)
   await handOver()

@@ -88,7 +88,7 @@ async function aFleet() {
   /** A minute later, all sweeps having finished: what the service is told. */
   const nextBeat = async () => {
     clock.move(MINUTE)
-    await store.hset(keys.progress, 'alerts', clock.now())
+    await store.hset(keys.fleet, 'alerts', clock.now())
     const before = service.seen.length
     await beat()
     await service.came(before + 1)
@@ -183,13 +183,13 @@ describe('a bound that is crossed is told to /fail, and the way back to the addr
       path: FAIL,
       body: expect.stringMatching(/tokens can be refreshed \(HubSpot unreachable\).*, for 7 min now/),
     })
-    await store.del(keys.endpoint)
+    await store.hdel(keys.fleet, 'endpoint')
     expect(await nextBeat()).toMatchObject({ path: WELL })
   })
 
   test('sweeps that do not finish; never earlier than the start of the daemon', async () => {
     const { store, keys, clock, daemon, beat } = await aFleet()
-    await store.hset(keys.progress, 'alerts', clock.now() - HOUR)
+    await store.hset(keys.fleet, 'alerts', clock.now() - HOUR)
     await beat()
     await service.came(1)
     clock.move(MINUTE)

@@ -113,7 +113,7 @@ describe('a named admin token', () => {
   test('that changes whenever it is read is not sealed anew for ever', async () => {
     const { addToken, deps } = await openServer(redis)
     await addToken('ann', 'read')
-    const busy: typeof deps.store = Object.create(deps.store, { replaceAdminToken: { value: async () => 'stale' } })
+    const busy: typeof deps.store = Object.create(deps.store, { replaceField: { value: async () => 'stale' } })
     const vault = createVault([{ id: 'k2', key: Buffer.alloc(32, 2) }, vaultKey])
     const sealing = new AdminTokenStore(busy, deps.keys, vault).sealAnew()
     await expect(sealing).rejects.toThrow('the seals of admin tokens could not be written')

@@ -451,10 +451,10 @@ describe('a link that reconnects one account', () => {
     if (owner === undefined) expect(text).toContain('You chose <b>other&lt;b&gt;.example.com</b>')
     // Its state is used up, and a number was taken for its grant.
     const usedUp = keys.usedInstallState(state.split('.')[0] ?? '')
-    const { [usedUp]: used, [keys.grants.intents]: intents, ...after } = await dump(steps, keys)
-    expect([used, { ...after, [keys.grants.intents]: intents }]).toEqual([
+    const { [usedUp]: used, [keys.fleet]: intents, ...after } = await dump(steps, keys)
+    expect([used, { ...after, [keys.fleet]: intents }]).toEqual([
       expect.any(String),
-      { ...before, [keys.grants.intents]: expect.any(String) },
+      { ...before, [keys.fleet]: expect.any(String) },
     ])
     expect([await deps.registry.get(7), woken]).toEqual([undefined, []])
     expect((await get('/metrics')).text).toContain('plimsoll_installs_total{outcome="other-account"} 1')
@@ -499,9 +499,9 @@ describe('a link that reconnects one account', () => {
     provider.metadataFailure = undefined
     clock.move(61_000)
     const finish = { ...deps.connect, endpoint: openEndpoint(deps.store, deps.keys, clock) }
-    const { ids, claimedAt } = await claimGrants(deps.connect)
+    const { ids, age } = await claimGrants(deps.connect)
     const [id = '', ...others] = ids
-    expect([await finishGrant(finish, id, claimedAt), others]).toEqual([finished, []])
+    expect([await finishGrant(finish, id, age), others]).toEqual([finished, []])
     expect((await deps.registry.get(7))?.state).toBe(after)
   })
 

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { sweep, sweepGrants } from '../../jobs/sweep.ts'
 import { beginUninstall } from '../../src/accounts/uninstall.ts'
 import { readFleetStatus } from '../../src/checks/fleet-status.ts'
+import { NO_ACCOUNT } from '../../src/redis/steps.ts'
 import { Secret } from '../../src/runtime/secret.ts'
 import { keepGrant, newGrantId } from '../../src/tokens/parked-grants.ts'
 import { openAlertPath } from '../support/alert-path.ts'
@@ -114,15 +115,9 @@ describe('after the clock of Redis was ahead by hours', () => {
     await setClock(w, AHEAD)
     const [obtainedAt, secret] = [w.clock.now(), new Secret('granted')]
     const times = { obtainedAt, expiresAt: obtainedAt + 30 * MINUTE }
-    const grant = {
-      accessToken: secret,
-      refreshToken: secret,
-      times,
-      grantedAt: obtainedAt,
-      only: undefined,
-      version: 1_000_000,
-    }
-    await keepGrant(w.services, { id: newGrantId(), ...grant })
+    const granted = { hubId: NO_ACCOUNT, access: secret, refresh: secret, times } as const
+    const grant = { id: newGrantId(), ...granted, grantedAt: obtainedAt, only: undefined, version: 1_000_000 }
+    await keepGrant(w.services, grant)
     await setClock(w, -AHEAD)
     await sweepGrants(w.services)
     expect(asked).toEqual(['access-2'])
@@ -198,7 +193,7 @@ describe('all that was planned is brought forward', () => {
 test('a sweep whose turn a daemon had taken has not to wait until the clock shows that time again', async () => {
   const w = await openWorld(redis)
   await w.sweep('refresh-tokens')
-  const turn = w.keys.sweepTurn('poll-limits')
+  const turn = w.keys.turn('poll-limits')
   await w.store.set(turn, 1, 'PX', AHEAD)
   await setClock(w, -AHEAD)
   expect(await w.store.exists(turn)).toBe(0)

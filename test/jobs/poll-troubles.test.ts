@@ -371,10 +371,8 @@ describe('the index of fresh readings', () => {
     expect(await one.fresh()).toBeNull()
     await one.account()
     const version = await one.store.hget(one.keys.account(HUB).account, 'version')
-    const writes = JSON.stringify(NO_ALERT_WRITES)
-    expect(await one.store.refuseForeignToken(one.keys.own(HUB), HUB, String(version), 456, '{}', writes)).toBe(
-      'refused',
-    )
+    const answer = [HUB, one.clock.now(), String(version), 456, '', '{}', 0, 0, JSON.stringify(NO_ALERT_WRITES)]
+    expect(await one.store.storeIdentity(one.keys.own(HUB), ...answer)).toBe('foreign')
     expect(await one.coverage()).toMatchObject({ polled: 0, notWatched: 0 })
   })
 })

@@ -151,7 +151,7 @@ describe('a record that cannot be read', () => {
     const w = await spoiled()
     // A Redis with a faster clock gave the last ones.
     const last = Math.floor(w.clock.now() / 1_000) + 1_000_000
-    await w.store.set(w.keys.grants.intents, last)
+    await w.store.hset(w.keys.fleet, 'intent', last)
     await w.services.putAside(HUB)
     const record = await w.store.hgetall(w.keys.own(HUB))
     expect(record).toMatchObject({ state: 'active', metadataDue: '1', expiresAt: '0', version: `${(last + 1) * 1e6}` })
@@ -185,10 +185,10 @@ describe('a record that cannot be read', () => {
     const w = await world()
     await w.account()
     const last = Math.floor(w.clock.now() / 1_000) + 1_000_000
-    await w.store.set(w.keys.grants.intents, last)
+    await w.store.hset(w.keys.fleet, 'intent', last)
     await w.store.hset(w.keys.own(HUB), 'version', 'x')
-    const refused = await w.store.refuseForeignToken(w.keys.own(HUB), HUB, 'x', 7, '{}', stepJson(NO_ALERT_WRITES))
-    expect(refused).toBe('refused')
+    const answer = [HUB, w.clock.now(), 'x', 7, '', '{}', 0, 0, stepJson(NO_ALERT_WRITES)]
+    expect(await w.store.storeIdentity(w.keys.own(HUB), ...answer)).toBe('foreign')
     expect(await w.store.hget(w.keys.own(HUB), 'version')).toBe(`${(last + 1) * 1e6}`)
   })
 })

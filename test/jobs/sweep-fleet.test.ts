@@ -56,7 +56,7 @@ async function fleet(accounts: number) {
     /** Counts of answered calls, so many days ago. */
     called: async (calls: number, failed: number, daysAgo = 0) => {
       const day = Math.floor(clock.now() / DAY) - daysAgo
-      await store.hset(keys.providerCalls, { [`${day}:calls`]: calls, [`${day}:failed`]: failed })
+      await store.hset(keys.dayCounts, { [`${day}:calls`]: calls, [`${day}:failed`]: failed })
     },
     alerts: async () => {
       const sent = await outboxOf(store, keys, NO_ACCOUNT)

@@ -14,7 +14,7 @@ async function overdue(count: number, perSecond = 1_000) {
   const { store, keys, clock, services } = w
   // As daemons have learned it.
   const state = newState(clock.now())
-  await store.set(keys.endpoint, JSON.stringify({ ...state, pace: { ...state.pace, perSecond } }))
+  await store.hset(keys.fleet, 'endpoint', JSON.stringify({ ...state, pace: { ...state.pace, perSecond } }))
   // The longest life first in the set of due moments, so that its order is not that of expiry.
   for (let n = 0; n < count; n++) {
     await w.account({ hubId: n + 1, lifeMs: 40 * MINUTE - n * 1_000, refreshToken: `refresh-${n + 1}` })

@@ -123,6 +123,6 @@ describe('tending histories', () => {
     onTestFinished(() => workers.stop(1_000))
     workers.wake('tend-history', systemClock.now())
     await eventually('all', async () => (await Promise.all([5, 69, 6].map(one.changes))).join() === '1,1,1')
-    expect(Object.keys(await one.store.hgetall(keys.progress))).toContain('tend-history')
+    expect(Object.keys(await one.store.hgetall(keys.fleet))).toContain('tend-history')
   })
 })

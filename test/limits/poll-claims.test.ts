@@ -118,8 +118,8 @@ describe('what the next poll goes by', () => {
     const failing = { count: 2, reason: 'x', at: NOW, since: NOW }
     await all.poll(NOW, () => ({ state: { ...RESTS, failing, readings: FIRST } }))
     const refuse = () => {
-      const refused = [HUB, SEEDED_VERSION, '9', JSON.stringify({}), stepJson(NO_ALERT_WRITES)]
-      return all.store.refuseForeignToken(all.keys.own(HUB), ...refused)
+      const refused = [HUB, NOW, SEEDED_VERSION, '9', '', '{}', 0, 0, stepJson(NO_ALERT_WRITES)]
+      return all.store.storeIdentity(all.keys.own(HUB), ...refused)
     }
     return { ...all, refuse, failing }
   }
@@ -127,7 +127,7 @@ describe('what the next poll goes by', () => {
   test('is less where it was not polled for a while: it left the ranking, and the poll that was under way does not bring it back', async () => {
     const { polls, store, claim, refuse, pollState, own, failing, keys } = await seenBefore()
     const until = await claim()
-    expect(await refuse()).toBe('refused')
+    expect(await refuse()).toBe('foreign')
     expect(await pollState()).toMatchObject({
       isInterrupted: true,
       failing,
@@ -163,7 +163,7 @@ describe('what the next poll goes by', () => {
     const { store, own, refuse, account: connect } = await seenBefore()
     await store.del(own.poll)
     await store.rpush(own.poll, 'x')
-    expect(await refuse()).toBe('refused')
+    expect(await refuse()).toBe('foreign')
     await connect({ obtainedAt: NOW + 5 })
     expect(await store.lrange(own.poll, 0, -1)).toEqual(['x'])
   })

@@ -23,15 +23,7 @@ export interface Look {
  * What is remembered on purpose: histories for years, what was delivered for a week, streams of a fixed length, some jobs
  * that ended. A week in minutes fills them as a week would; the rest must stay as it is.
  */
-const REMEMBERED = [
-  'history:*',
-  'transitions',
-  'transitions:*',
-  'delivery:*',
-  'delivered',
-  'attempts',
-  'heartbeat-turn:*',
-]
+const REMEMBERED = ['history:*', 'transitions', 'transitions:*', 'delivery:*', 'delivered', 'attempts', 'turn:*']
 
 export function isPast(family: string): boolean {
   return REMEMBERED.includes(family) || family.endsWith(':events')

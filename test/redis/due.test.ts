@@ -74,7 +74,7 @@ describe('a claim of refreshes, where more are due than may go', () => {
   /** Accounts by how long they have been due, and, of those that have a token, when it ends, ms from now. */
   async function backlog(accounts: Record<number, { due: number; ends?: number }>) {
     const keys = redis.freshKeys()
-    const now = await redis.store.readTime(keys.progress)
+    const now = await redis.store.readTime(keys.fleet)
     for (const [hubId, { due, ends }] of Object.entries(accounts)) {
       await redis.store.zadd(keys.due.refresh, now - due, hubId)
       if (ends !== undefined) await redis.store.zadd(keys.expiry, now + ends, hubId)

@@ -95,7 +95,7 @@ test('what a receiver knows of one alert, with a byte that is no UTF-8, keeps no
 test('the state of the token endpoint with a byte that is no UTF-8 is written over', async () => {
   const w = await openWorld(redis, { provider: { refresh: async () => tokens('access-2') } })
   const account = await w.account()
-  await w.store.set(w.keys.endpoint, Buffer.from('{"shape":1,"breaker":{"detail":"\xff"}}', 'latin1'))
+  await w.store.hset(w.keys.fleet, 'endpoint', Buffer.from('{"shape":1,"breaker":{"detail":"\xff"}}', 'latin1'))
   w.clock.move(1_700_000)
   expect((await account.refresh()).is).toBe('refreshed')
 })

@@ -112,7 +112,7 @@ test('transitions go where everybody looks for them: to the log, and to the news
 function endpoint() {
   const keys = redis.freshKeys()
   const change = (before: string, after: string, alerts: AlertWrites = NO_ALERT_WRITES) =>
-    redis.store.changeEndpoint(keys.own(0), keys.endpoint, before, after, stepJson(alerts))
+    redis.store.changeEndpoint(keys.own(0), before, after, stepJson(alerts))
   return { keys, change, alerts: keys.account(0).alerts }
 }
 
@@ -121,7 +121,7 @@ test('the state is changed only as it was read, and the alerts with it or not at
   expect(await change('', 'one')).toBeNull()
   const alerts = { changes: [['clock', '', '{}'] as [string, string, string]], entries: ['a {"alert":{"id":"a"}}'] }
   for (const wrong of ['', 'two', 'ONE']) expect(await change(wrong, 'three', alerts)).toBe('one')
-  expect(await redis.store.get(keys.endpoint)).toBe('one')
+  expect(await redis.store.hget(keys.fleet, 'endpoint')).toBe('one')
   expect(await outboxOf(redis.store, keys, 0)).toEqual([])
 
   expect(await change('one', 'two', alerts)).toBeNull()
@@ -130,7 +130,7 @@ test('the state is changed only as it was read, and the alerts with it or not at
   expect(await change('two', 'three', { changes: [['clock', '{}', '']], entries: [] })).toBeNull()
   expect(await redis.store.smembers(keys.alerting)).toEqual([])
 
-  await redis.store.del(keys.endpoint)
+  await redis.store.hdel(keys.fleet, 'endpoint')
   expect(await change('three', 'four')).toBe('')
 })
 
@@ -155,5 +155,5 @@ test('a text is decided on anew until no other daemon was faster', async () => {
   const add = (text: EndpointText) => text.change((stored) => ({ after: `${stored}x`, result: stored.length }))
   const lengths = await Promise.all(daemons.map(add))
   expect(lengths.sort((a, b) => a - b)).toEqual(daemons.map((_, n) => n))
-  expect(await redis.store.get(keys.endpoint)).toHaveLength(20)
+  expect(await redis.store.hget(keys.fleet, 'endpoint')).toHaveLength(20)
 })

@@ -598,7 +598,7 @@ class Simulation {
     }
     this.#noteClaims({ process, step, hubId, args, answer })
     if (WRITES_TOKENS.has(String(answer))) this.#written.set(hubId, step)
-    if (step === 'changeEndpoint' && answer === null) this.#noteEndpoint(JSON.parse(String(args[3])).breaker)
+    if (step === 'changeEndpoint' && answer === null) this.#noteEndpoint(JSON.parse(String(args[2])).breaker)
     if (step === 'recordRefreshFailure' && answer === 'recorded' && args[4] === 'reauthorize') this.#givenUp.add(hubId)
     if (step === 'storeTokens') this.storeAnswers.set(hubId, String(answer))
     if (step === 'beginUninstall' && answer === 'begun') this.scene.provider.granted.delete(hubId)

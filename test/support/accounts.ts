@@ -42,7 +42,7 @@ export function anAnswer(hubId: number, now: number, more: Partial<AnswerToStore
 export async function seedAccount(store: Store, keys: Keys, account: SeededAccount): Promise<void> {
   const { hubId = 123, hubDomain = 'acme.example.com', obtainedAt, lifeMs = 1_800_000 } = account
   const { accessToken = 'access-1', refreshToken = 'refresh-1' } = account
-  const isKnown = await store.exists(keys.own(hubId), `${keys.leftPrefix}${hubId}`)
+  const isKnown = await store.exists(keys.own(hubId))
   const version = isKnown === 0 ? SEEDED_VERSION : await store.takeIntent(keys.own(NO_ACCOUNT))
   const is = await store.connectAccount(
     keys.own(hubId),
@@ -72,13 +72,13 @@ export async function refreshUnderWay(store: Store, keys: Keys, hubId = 123) {
   const note = await store.hget(keys.own(hubId), 'refreshing')
   if (note === null) return undefined
   const claim = Number(note.split(' ')[0])
-  return { claim, leftMs: claim - (await store.readTime(keys.progress)) }
+  return { claim, leftMs: claim - (await store.readTime(keys.fleet)) }
 }
 
 /** As a worker claims the account for its refresh. */
 export async function claimRefresh(store: Store, keys: Keys, hubId = 123, ms = REFRESH_CLAIM_MS): Promise<number> {
   claims++
-  const claim = (await store.readTime(keys.progress)) + ms + (1 + (claims % 1_000)) / 1_024
+  const claim = (await store.readTime(keys.fleet)) + ms + (1 + (claims % 1_000)) / 1_024
   await store.zadd(keys.due.refresh, claim, hubId)
   return claim
 }
@@ -93,7 +93,7 @@ export async function refreshElsewhere(
   aheadMs = 0,
 ): Promise<number> {
   const claim = await claimRefresh(store, keys, hubId, ms + aheadMs)
-  const since = (await store.readTime(keys.progress)) + aheadMs
+  const since = (await store.readTime(keys.fleet)) + aheadMs
   await store.hset(keys.own(hubId), 'refreshing', `${claim} ${since}`)
   return claim
 }

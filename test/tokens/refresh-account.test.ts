@@ -374,7 +374,7 @@ describe('a refresh token that no key opens', () => {
     expect(await w.record()).toMatchObject({ state: 'failing', failures: '1', failureClass: 'unopened' })
     expect(await w.record()).not.toHaveProperty('refreshing')
     await w.services.endpoint.room(0, undefined)
-    const { breaker } = JSON.parse((await w.store.get(w.keys.endpoint)) ?? '')
+    const { breaker } = JSON.parse((await w.store.hget(w.keys.fleet, 'endpoint')) ?? '')
     expect(breaker.suspects).toMatchObject({ credentials: [], refused: [], unreachable: [] })
     const said = { code: 'token.unopened', level: 'error', hubId: HUB, reason: 'vault' }
     expect(w.logged.lines().at(-1)).toMatchObject(said)

@@ -100,7 +100,7 @@ describe('a late writer', () => {
     const quick = await another(w, async () => tokens('access-9', 'refresh-9'))
     expect(await quick.refresh()).toMatchObject({ is: 'refreshed' })
     // But for what the daemon reports of the endpoint.
-    const kept = async () => ({ ...(await dump(w.store, w.keys)), [w.keys.endpoint]: null })
+    const kept = async () => ({ ...(await dump(w.store, w.keys)), [w.keys.fleet]: null })
     const before = await kept()
     answer(tokens('access-2', 'refresh-2'))
     expect(await refreshing).toEqual({ is: 'lost' })
@@ -179,8 +179,8 @@ describe('an account that is uninstalled while it is refreshed', () => {
       ' even if it had been forgotten already',
       async ({ store, keys, clock }: World) => {
         const deleted = (await store.hgetBuffer(keys.account(HUB).tokens, 'refresh')) ?? ''
-        const end = [HUB, clock.now(), deleted, 'deleted', clock.now(), JSON.stringify(NO_ALERT_WRITES)]
-        await store.finishUninstall(keys.own(HUB), ...end)
+        const end = [HUB, 0, clock.now(), deleted, 'deleted', '', clock.now(), JSON.stringify(NO_ALERT_WRITES)]
+        await store.recordDeletion(keys.own(HUB), ...end)
         expect(await store.hget(keys.own(HUB), 'state')).toBe('uninstalled')
       },
     ],

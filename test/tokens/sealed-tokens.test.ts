@@ -261,7 +261,7 @@ test('a grant that Redis refused is parked by the next start, or as soon as Redi
   const it = process()
   await storeSealed(it, dataDir)
   const deps = { store: redis.store, keys: it.keys, vault }
-  expect(await readGrant(deps, 'one')).toMatchObject({ only: 7, grantedAt: clock.now() })
+  expect((await readGrant(deps, 'one'))?.grant).toMatchObject({ only: 7, grantedAt: clock.now() })
   expect(files()).toEqual([])
 
   await expect(refuse(it).pending.park(grantOf('two', 'refresh-2'), clock.now())).rejects.toThrow('READONLY')
@@ -277,7 +277,7 @@ test('a grant that Redis refused is parked by the next start, or as soon as Redi
     return !it.pending.has('two')
   })
   it.pending.seal()
-  expect([files(), (await readGrant(deps, 'two'))?.refreshToken.reveal()]).toEqual([[], 'refresh-2'])
+  expect([files(), (await readGrant(deps, 'two'))?.grant.refresh.reveal()]).toEqual([[], 'refresh-2'])
   expect(logged.text()).not.toMatch(/(?:access|refresh)-[12]/)
 })
 

@@ -181,7 +181,7 @@ export const SITUATIONS: Record<string, (server: Server) => Promise<void>> = {
     const waiting = Array.from({ length: 2_000 }, (_, n) => [n < 760 ? 1 : 0, 1 + 64 * n]).flat()
     await steps.zadd(keys.firstReadings, ...waiting)
     const day = Math.floor(clock.now() / DAY) - 29
-    await steps.hset(keys.providerCalls, { [`${day}:calls`]: 1_204_000, [`${day}:failed`]: 40_000 })
+    await steps.hset(keys.dayCounts, { [`${day}:calls`]: 1_204_000, [`${day}:failed`]: 40_000 })
   },
   'alerts were delivered, given up, withheld, and wait': async ({ steps, keys, clock }) => {
     const relay = aRelay(steps, keys, { routes: [{ match: { kind: ['limit', 'token'] }, to: ['mail'] }] })

@@ -38,7 +38,7 @@ async function readContactsOf(deps: AlertsDeps, news: readonly AlertNews[]): Pro
 /** Moment of the last connect of a fleet: its digest waits until that settles. */
 async function readConnectedAt({ store, keys }: AlertsDeps, news: readonly AlertNews[], now: number): Promise<number> {
   if (!news.some(({ entry }) => entry.firstReading === true)) return 0
-  const [connectedAt, fleet] = await Promise.all([store.get(keys.delivery.lastConnectAt), readNewFleet(store, keys)])
+  const [connectedAt, fleet] = await Promise.all([store.hget(keys.fleet, 'connectedAt'), readNewFleet(store, keys)])
   return fleet === undefined ? Number(connectedAt) : now
 }
 

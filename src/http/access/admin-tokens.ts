@@ -153,7 +153,7 @@ export class AdminTokenStore {
   }
 
   #replace(before: NamedToken, after: NamedToken): Promise<'replaced' | 'stale'> {
-    return this.#store.replaceAdminToken(this.#key, before.name, encodeToken(before), encodeToken(after))
+    return this.#store.replaceField(this.#key, before.name, encodeToken(before), encodeToken(after))
   }
 
   #sealKeys(): [Buffer, ...Buffer[]] {

@@ -9,7 +9,7 @@ export const RECORD_DAYS = 30
 /** Predictions that ended within `RECORD_DAYS`, by how. */
 export type TrackRecord = Readonly<Record<Outcome, number>>
 
-const countsOf = ({ forecastOutcomes: key }: Keys) => ({ key, names: OUTCOMES, days: RECORD_DAYS })
+const countsOf = ({ dayCounts: key }: Keys) => ({ key, names: OUTCOMES, days: RECORD_DAYS })
 
 /** Adds to the counts of today. Nothing is sent where no prediction ended. */
 export async function countOutcomes(store: Store, keys: Keys, ended: readonly Outcome[], now: number): Promise<void> {

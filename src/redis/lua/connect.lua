@@ -107,51 +107,40 @@ redis.call('HSET', grant, 'version', string.format('%.0f', version), 'refresh', 
 redis.call('ZADD', AT .. ':due:grant', 'GT', nextAt, id)
 return 'parked'
 
---!step storeMetadata
+--!step storeIdentity
 --!include account-step
 -- Stores what the provider says of an account's access token. The mark that it is to be read goes with it, and an account
--- that had the mark is polled from now on.
--- ARGV: hubId, now, version as read, granted scopes, fields of the account (JSON; '' takes one away), expiresAt, next
---   refresh, alert writes (JSON).
--- Returns 'stored' | 'known' (another answer was stored before: the poll that follows from that may be under way) | 'lost'
+-- that had the mark is polled from now on. Where it is another account's, nothing is read, refreshed or served under the wrong name
+-- until this one is connected, or imported with a token of its own. That refresh token is good, and stays; the version moves on, so
+-- that whatever is under way with these tokens is refused.
+-- ARGV: hubId, now, version as read, the account of the token, granted scopes, fields of the account (JSON; '' takes one away),
+--   expiresAt, next refresh, alert writes (JSON).
+-- Returns 'stored' | 'foreign' | 'known' (another answer was stored before: the poll that follows from that may be under way) | 'lost'
 -- (other tokens since, or gone, or an alert changed: asked again before long).
-local hubId, now, version, scopes, fields = ARGV[1], ARGV[2], ARGV[3], ARGV[4], cjson.decode(ARGV[5])
-local expiresAt, refreshAt, writes = ARGV[6], ARGV[7], cjson.decode(ARGV[8])
+local hubId, now, version, owner, scopes = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
+local fields, expiresAt, refreshAt, writes = cjson.decode(ARGV[6]), ARGV[7], ARGV[8], cjson.decode(ARGV[9])
 
 local a = redis.call('HMGET', ACCOUNT, 'state', 'version', 'metadataDue', 'hubDomain', 'obtainedAt')
 if not isLive(a[1]) or a[2] ~= version then return 'lost' end
-if a[3] ~= '1' and string.find(a[4] or '', '%S') then return 'known' end
+if owner == hubId and a[3] ~= '1' and string.find(a[4] or '', '%S') then return 'known' end
 if not alertsAreAsRead(writes.changes) then return 'lost' end
+setFields(fields)
+writeAlerts(hubId, writes)
+if owner ~= hubId then
+  redis.call('DEL', accessKey())
+  redis.call('HSET', ACCOUNT, 'tokenOf', owner)
+  moveVersion()
+  setState(hubId, 'reauthorize')
+  redis.call('ZREM', dueKey('refresh'), hubId)
+  stopPolling(hubId)
+  return 'foreign'
+end
 redis.call('HSET', tokensKey(), 'scopes', scopes)
 redis.call('HDEL', ACCOUNT, 'metadataDue')
-setFields(fields)
 redis.call('HSET', ACCOUNT, 'expiresAt', expiresAt)
 if a[1] == 'active' then redis.call('ZADD', expiryKey(), expiresAt, hubId) end
 renewAccess('')
 planTokens(hubId, refreshAt, a[5])
 -- One that waits for other tokens is polled when it has them.
 if a[3] == '1' and (a[1] == 'active' or a[1] == 'failing') then startPolling(hubId, now, now) end
-writeAlerts(hubId, writes)
 return 'stored'
-
---!step refuseForeignToken
---!include account-step
--- The account's refresh token belongs to another account: from here on nothing is read, refreshed or served under the
--- wrong name until it is connected, or imported with a token of its own. The refresh token itself stays: it is good, and
--- another account's. The version moves on, so that whatever is under way with these tokens is refused.
--- ARGV: hubId, version as read, hub id that the token belongs to, fields of the account (JSON), alert writes (JSON).
--- Returns 'refused' | 'lost'.
-local hubId, version, owner, fields = ARGV[1], ARGV[2], ARGV[3], cjson.decode(ARGV[4])
-local writes = cjson.decode(ARGV[5])
-
-local a = redis.call('HMGET', ACCOUNT, 'state', 'version')
-if not isLive(a[1]) or a[2] ~= version or not alertsAreAsRead(writes.changes) then return 'lost' end
-redis.call('DEL', accessKey())
-redis.call('HSET', ACCOUNT, 'tokenOf', owner)
-moveVersion()
-setFields(fields)
-setState(hubId, 'reauthorize')
-redis.call('ZREM', dueKey('refresh'), hubId)
-stopPolling(hubId)
-writeAlerts(hubId, writes)
-return 'refused'

@@ -64,32 +64,3 @@ local claim = string.format('%.17g', now + ARGV[2] + ARGV[3])
 redis.call('HSET', ARGV[4], 'claims', math.max(now, tonumber(redis.call('HGET', ARGV[4], 'claims') or '') or 0))
 redis.call('ZADD', KEYS[1], claim, ARGV[1])
 return { claim, before }
-
---!step claimSetBack
--- One of the sweeps that find the clock set back brings forward what was planned.
--- KEYS: progress of sweeps. ARGV: now, end of the claim. Returns 1, or 0 while another has it.
-local ends = tonumber(redis.call('HGET', KEYS[1], 'set-back') or '')
-if ends and ends > tonumber(ARGV[1]) and ends <= tonumber(ARGV[2]) then return 0 end
-redis.call('HSET', KEYS[1], 'set-back', ARGV[2])
-return 1
-
---!step countOverdue
---!include read-fields
--- How many refreshes are overdue: due for long and not taken up, or tried again and again while the token has been over
--- for as long. Those that fail are due at their next attempt, which is always soon. Reads only.
--- KEYS: due set, accounts that fail. ARGV: since when, most failing accounts to read, prefix of account keys.
--- Returns the count.
-local due, failing, since, accounts = KEYS[1], KEYS[2], tonumber(ARGV[1]), ARGV[3]
-
-local count = redis.call('ZCOUNT', due, '-inf', since)
-for _, hubId in ipairs(redis.call('ZRANGE', failing, 0, ARGV[2] - 1)) do
-  local at = tonumber(redis.call('ZSCORE', due, hubId) or '')
-  if at and at > since then
-    local a = fieldsOf(accounts .. hubId, 'expiresAt', 'failingSince')
-    local over = numberIn(a[1]) or 0
-    -- The account was imported, and has had no token yet.
-    if over == 0 then over = numberIn(a[2]) or 0 end
-    if over <= since then count = count + 1 end
-  end
-end
-return count

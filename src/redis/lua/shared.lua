@@ -14,26 +14,18 @@ if ARGV[3] then
 end
 return 'changed'
 
---!step changeContact
---!include account-step
--- Sets the address of messages to the account's own contact, of an account that is there.
--- ARGV: address ('' takes it away). Returns 'changed' | 'unknown'.
-if not redis.call('HGET', ACCOUNT, 'state') then return 'unknown' end
-setFields({ contact = ARGV[1] })
-return 'changed'
-
 --!step changeEndpoint
 --!include account-step
 -- Changes what all daemons know of the token endpoint, if it still is as it was read, together with the alerts about the
 -- fleet that follow from it, if those are as they were read, too (they belong to no account: its keys are those of account 0).
--- KEYS: that of account 0, then the state. ARGV: state as read ('' = none), state from now on, alert writes (JSON).
+-- KEYS: that of account 0. ARGV: state as read ('' = none), state from now on, alert writes (JSON).
 -- Returns nil, or the state that was found instead.
-local STATE = KEYS[2]
+local FLEET = AT .. ':fleet'
 local before, after, writes = ARGV[1], ARGV[2], cjson.decode(ARGV[3])
 
-local found = redis.call('GET', STATE) or ''
+local found = redis.call('HGET', FLEET, 'endpoint') or ''
 if not isAsRead(found, before) or not alertsAreAsRead(writes.changes) then return found end
-redis.call('SET', STATE, after)
+redis.call('HSET', FLEET, 'endpoint', after)
 writeAlerts(0, writes)
 return nil
 
@@ -70,11 +62,10 @@ redis.call('ZADD', dueKey('poll'), 'XX', now, hubId)
 if alertsAreAsRead(writes.changes) then writeAlerts(hubId, writes) end
 return 'put aside'
 
---!step replaceAdminToken
--- Writes over an admin token's record, if it is still the one that was read: one that was removed must not come back.
--- KEYS: hash of the admin tokens. ARGV: name, record as read, record from now on.
--- Returns 'replaced' | 'stale'.
-if redis.call('HGET', KEYS[1], ARGV[1]) ~= ARGV[2] then return 'stale' end
+--!step replaceField
+-- Writes over a field of a hash, if it is still as it was read.
+-- KEYS: the hash. ARGV: field, as it was read ('' = none), from now on. Returns 'replaced' | 'stale'.
+if (redis.call('HGET', KEYS[1], ARGV[1]) or '') ~= ARGV[2] then return 'stale' end
 redis.call('HSET', KEYS[1], ARGV[1], ARGV[3])
 return 'replaced'
 

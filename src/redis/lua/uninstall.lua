@@ -37,70 +37,41 @@ writeAlerts(hubId, writes)
 logAccount(hubId, 'uninstalled', now)
 return 'begun'
 
---!step readUninstall
+--!step recordDeletion
 --!include account-step
--- Reads, at one moment, all that the deletion of an account is decided on: a new connection must not have its tokens taken for those of
--- the old one.
--- ARGV: hubId.
--- Returns 'over' (unknown, or uninstalled: its time may be over) | 'reconnected' | 'held' | { hubDomain, asked at,
---   attempts, token alert, the account that its tokens belong to if it is another, refresh token ('' = none), those before it }.
-local hubId = ARGV[1]
+-- Notes the outcome of an attempt to delete the refresh token at the provider. Where it is deleted, its copies and all that only served
+-- the connection go at once; record and readings stay until the account is forgotten.
+-- ARGV: hubId, the claim, now, refresh token as it was read ('' = none), 'deleted' | 'was-gone' | 'failed', why it failed, when it
+--   is tried again, or forgotten, alert writes (JSON).
+-- Returns 'finished' | 'failed' | 'again' (a refresh under way left a newer token: delete that one too; or an alert changed since it
+-- was read) | 'reconnected' | 'lost' (it failed, and another worker was faster).
+local hubId, claim, now, read, ending = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
+local reason, nextAt, writes = ARGV[6], ARGV[7], cjson.decode(ARGV[8])
 
-local a = redis.call('HMGET', ACCOUNT, 'state', 'hubDomain', 'uninstallAskedAt', 'uninstallAttempts', 'tokenOf', 'refreshing')
-if isLive(a[1]) then
-  redis.call('ZREM', dueKey('uninstall'), hubId)
-  return 'reconnected'
-end
-if a[1] ~= 'uninstalling' then return 'over' end
-if isHeld(a[6]) then return 'held' end
-return { a[2] or '', a[3] or '0', a[4] or '0', redis.call('HGET', alertsKey(), 'token') or '', a[5] or '',
-  redis.call('HGET', tokensKey(), 'refresh') or '', unpack(previousTokens()) }
-
---!step recordUninstallFailure
---!include account-step
--- Notes an attempt to delete the refresh token that failed, and when to try again, unless the account was connected
--- again, or claimed by another worker, meanwhile.
--- ARGV: hubId, the claim, now, reason, next attempt, alert writes (JSON).
--- Returns 'recorded' | 'lost'.
-local hubId, claim, now, reason, nextAt = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
-local writes = cjson.decode(ARGV[6])
-
-if redis.call('HGET', ACCOUNT, 'state') ~= 'uninstalling' or not isClaimedBy('uninstall', hubId, claim)
-  or not alertsAreAsRead(writes.changes) then return 'lost' end
-redis.call('HINCRBY', ACCOUNT, 'uninstallAttempts', 1)
-redis.call('HSET', ACCOUNT, 'uninstallFailureReason', reason, 'uninstallFailureAt', now)
-redis.call('ZADD', dueKey('uninstall'), nextAt, hubId)
-writeAlerts(hubId, writes)
-return 'recorded'
-
---!step finishUninstall
---!include account-step
--- The refresh token is deleted at the provider: its copies and all that only served the connection go at once. Record and
--- readings stay as they are until `purgeAt`.
--- ARGV: hubId, now, refresh token that was deleted (as stored), 'deleted' | 'was-gone', purgeAt, alert writes (JSON).
--- Returns 'finished' | 'again' (a refresh under way left a newer token: delete that one too; or an alert changed since it
--- was read) | 'reconnected'.
-local hubId, now, deleted, ending, purgeAt = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
-local writes = cjson.decode(ARGV[6])
-
-local state = redis.call('HGET', ACCOUNT, 'state')
+local state, failed = redis.call('HGET', ACCOUNT, 'state'), ending == 'failed'
 if isLive(state) then
-  redis.call('ZREM', dueKey('uninstall'), hubId)
+  -- The new connection may have been given the very token that was just deleted: a refresh now shows it.
+  redis.call('ZADD', dueKey('refresh'), 'XX', now, hubId)
   return 'reconnected'
 end
--- By this very step, whose answer was lost, or by another worker. When it is forgotten is planned already.
+-- By this very step, whose answer was lost, or by another worker: what comes next is planned already.
+if failed and not isClaimedBy('uninstall', hubId, claim) then return 'lost' end
 if state ~= 'uninstalling' then return 'finished' end
-if (redis.call('HGET', tokensKey(), 'refresh') or '') ~= deleted or not alertsAreAsRead(writes.changes) then
+if (redis.call('HGET', tokensKey(), 'refresh') or '') ~= read or not alertsAreAsRead(writes.changes) then
   redis.call('ZADD', dueKey('uninstall'), now, hubId)
   return 'again'
 end
-setState(hubId, 'uninstalled')
 redis.call('HINCRBY', ACCOUNT, 'uninstallAttempts', 1)
-redis.call('HSET', ACCOUNT, 'uninstalledAt', now, 'uninstallEnding', ending, 'purgeAt', purgeAt)
+redis.call('ZADD', dueKey('uninstall'), nextAt, hubId)
+writeAlerts(hubId, writes)
+if failed then
+  redis.call('HSET', ACCOUNT, 'uninstallFailureReason', reason, 'uninstallFailureAt', now)
+  return 'failed'
+end
+setState(hubId, 'uninstalled')
+redis.call('HSET', ACCOUNT, 'uninstalledAt', now, 'uninstallEnding', ending, 'purgeAt', nextAt)
 redis.call('HDEL', ACCOUNT, 'user', 'metadataDue', 'tokenDriftMs')
 redis.call('DEL', tokensKey())
-redis.call('ZADD', dueKey('uninstall'), purgeAt, hubId)
-writeAlerts(hubId, writes)
 return 'finished'
 
 --!step purgeAccount
@@ -109,7 +80,7 @@ return 'finished'
 -- stays for as long as a file keeps new tokens of an unknown account: what was begun before brings nothing back, and a refresh
 -- token of it is deleted, too.
 -- ARGV: hubId, now, then every key of the account, to be deleted.
--- Returns 'purged' | 'kept' | 'unknown'.
+-- Returns 'purged' | 'kept' (its time is not over) | 'reconnected' | 'unknown'.
 local hubId, now = ARGV[1], tonumber(ARGV[2])
 local LEFT_MS = 30 * 86400000
 
@@ -117,15 +88,17 @@ local a = redis.call('HMGET', ACCOUNT, 'state', 'purgeAt', 'version')
 if a[1] == 'uninstalling' then return 'kept' end
 if a[1] ~= 'uninstalled' then
   redis.call('ZREM', dueKey('uninstall'), hubId)
-  return a[1] and 'kept' or 'unknown'
+  return a[1] and 'reconnected' or 'unknown'
 end
 if now < tonumber(a[2]) then
   redis.call('ZADD', dueKey('uninstall'), a[2], hubId)
   return 'kept'
 end
 redis.call('ZREM', domainsKey(), nameOf(hubId, redis.call('HGET', ACCOUNT, 'hubDomain')))
-for n = 3, #ARGV do redis.call('DEL', ARGV[n]) end
-redis.call('SET', leftKey(), a[3] or '', 'PX', LEFT_MS)
+redis.call('DEL', unpack(ARGV, 3))
+-- See `setState`.
+redis.call('HSET', ACCOUNT, 'version', a[3] or '')
+redis.call('PEXPIRE', ACCOUNT, LEFT_MS)
 redis.call('ZREM', inState('uninstalled'), hubId)
 redis.call('ZREM', dueKey('uninstall'), hubId)
 redis.call('ZREM', dueKey('history'), hubId)

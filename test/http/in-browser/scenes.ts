@@ -219,7 +219,7 @@ export async function makeWhole(server: Server): Promise<void> {
   }
   await daemons.report({ ...ops, lastSeenAt: now - 4_000 })
   const swept = ['refresh-tokens', 'poll-limits', 'alerts', 'uninstall', 'grants', 'coverage', 'receivers']
-  await steps.hset(keys.progress, Object.fromEntries(swept.map((kind) => [kind, now - 8_000])))
+  await steps.hset(keys.fleet, Object.fromEntries(swept.map((kind) => [kind, now - 8_000])))
   await daemons.report({ ...ops, name: 'ops-2.example.com pid 815', lastSeenAt: now - 400_000 })
   const silence = {
     matchers: [{ name: 'account' as const, value: '1003' }],

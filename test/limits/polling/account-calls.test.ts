@@ -142,15 +142,6 @@ describe('a paused account', () => {
     expect([poll.made.length, poll.leftOut, poll.pausedUntil]).toEqual([2, false, undefined])
   })
 
-  test('stays so for the longest that was told, in whatever order', async () => {
-    const one = await account(20)
-    await one.connect()
-    const now = one.clock.now()
-    for (const until of [now + 10_000, now + 30_000.4, now + 20_000, now - 1])
-      await one.polls.pauseCalls(HUB, now, until)
-    expect(await begun(one)).toBe(now + 30_001)
-  })
-
   test('is not one because of a moment that has passed, and leaves nothing behind', async () => {
     const { polls, clock, keys, store } = await account(20)
     const { paused } = keys.account(HUB)

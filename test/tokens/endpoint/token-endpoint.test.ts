@@ -34,7 +34,7 @@ function installation(more: Partial<EndpointDeps> = {}) {
     clock,
     daemon,
     one: daemon(),
-    state: async (): Promise<EndpointState> => JSON.parse((await redis.store.get(keys.endpoint)) ?? 'null'),
+    state: async (): Promise<EndpointState> => JSON.parse((await redis.store.hget(keys.fleet, 'endpoint')) ?? 'null'),
     outbox: () => outboxOf(redis.store, keys, 0),
     fleetAlerts: () => redis.store.hgetall(keys.account(0).alerts),
   }
@@ -279,7 +279,7 @@ test('no refresh waits for longer than five seconds, however slow the endpoint i
   await one.room(0, undefined)
   const before = await state()
   const slow = { ...before, pace: { ...before.pace, perSecond: 0.5, permits: 0 } }
-  await redis.store.set(keys.endpoint, JSON.stringify(slow))
+  await redis.store.hset(keys.fleet, 'endpoint', JSON.stringify(slow))
   const found = { admitted: 0, closed: 0 }
   const waiting = Array.from({ length: 9 }, () => one.enter().then(({ is }) => found[is]++))
   for (let n = 0; n < 60; n++) {

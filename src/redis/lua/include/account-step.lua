@@ -32,7 +32,6 @@ local function nearestKey() return AT .. ':nearest' end
 local function expiryKey() return AT .. ':expiry' end
 local function domainsKey() return AT .. ':domains' end
 local function alertingKey() return AT .. ':alerting' end
-local function leftKey() return AT .. ':left:' .. OF end
 
 local function inState(state) return AT .. ':accounts:' .. state end
 
@@ -121,6 +120,8 @@ local function setState(hubId, to)
   if from == to then return end
   if from then redis.call('ZREM', inState(from), hubId)
   else
+    -- The version of an account that was forgotten is left for a while.
+    redis.call('PERSIST', ACCOUNT)
     redis.call('ZADD', domainsKey(), 0, nameOf(hubId, redis.call('HGET', ACCOUNT, 'hubDomain')))
     -- Each at a time of day of its own: the work on all of them is spread over it.
     redis.call('ZADD', dueKey('history'), redisNow() + hubId % 86400 * 1000, hubId)
@@ -211,14 +212,14 @@ local function intentOf(version) return math.floor(version / PER_INTENT) end
 local function setVersion(version) redis.call('HSET', ACCOUNT, 'version', string.format('%.0f', version)) end
 
 -- The version outlives the account by a month.
-local function storedVersion() return versionIn(redis.call('HGET', ACCOUNT, 'version') or redis.call('GET', leftKey())) end
+local function storedVersion() return versionIn(redis.call('HGET', ACCOUNT, 'version')) end
 
 -- The first version of an intent that none had before: above the last one, whatever was done to the clock of Redis. It is no lower
 -- than that clock shows, so that where the last ones were lost, with a failover, the next one is above those, too.
 local function nextIntent()
-  local last = redis.call('GET', AT .. ':intents')
+  local last = redis.call('HGET', AT .. ':fleet', 'intent')
   local intent = math.max(versionIn(last) + 1, math.floor(redisNow() / 1000))
-  redis.call('SET', AT .. ':intents', string.format('%.0f', intent))
+  redis.call('HSET', AT .. ':fleet', 'intent', string.format('%.0f', intent))
   return intent * PER_INTENT
 end
 
