@@ -1,6 +1,7 @@
-import { NO_ACCOUNT, stepJson } from '../redis/steps.ts'
+import { stepJson } from '../redis/steps.ts'
 import { defined } from '../runtime/defined.ts'
 import type { Secret } from '../runtime/secret.ts'
+import { takeIntent } from '../tokens/parked-grants.ts'
 import { openToken, type Vault } from '../tokens/vault.ts'
 import type { AccountRow, ReadLine } from './account-rows.ts'
 import type { ConnectDeps } from './connect-account.ts'
@@ -47,16 +48,9 @@ export async function importRows(
   options: ImportOptions,
 ): Promise<ImportSummary> {
   const summary: ImportSummary = { imported: 0, kept: 0, keptUninstalled: 0, replaced: 0, bad: 0, stopped: false }
-  let version: string | undefined
   const firstLines = new Map<number, number>()
-  let batch: Promise<'imported' | 'kept' | 'uninstalled' | 'replaced'>[] = []
-  const finishBatch = async () => {
-    for (const outcome of await Promise.all(batch)) {
-      if (outcome === 'uninstalled') summary.keptUninstalled++
-      summary[outcome === 'uninstalled' ? 'kept' : outcome]++
-    }
-    batch = []
-  }
+  let version: number | undefined
+  let batch: Promise<void>[] = []
   try {
     for await (const read of lines) {
       const checked = check(deps.vault, read, firstLines)
@@ -64,22 +58,27 @@ export async function importRows(
         summary.bad++
         options.onBad({ line: read.line, problem: checked.problem })
       } else {
-        version ??= await deps.store.takeIntent(deps.keys.own(NO_ACCOUNT))
-        const step = importOne(deps, checked, { version, ...options })
+        version ??= await takeIntent(deps)
+        const step = importOne(deps, checked, { version, ...options }).then((outcome) => {
+          if (outcome === 'uninstalled') summary.keptUninstalled++
+          summary[outcome === 'uninstalled' ? 'kept' : outcome]++
+        })
         step.catch(() => undefined) // It may fail while the next line is waited for: its batch finds out.
         batch.push(step)
       }
       options.onProgress(1)
       summary.stopped = options.stop.aborted
       if (summary.stopped) break
-      if (batch.length === BATCH) await finishBatch()
+      if (batch.length < BATCH) continue
+      await Promise.all(batch)
+      batch = []
     }
   } catch (error) {
     // With its sender the file ends, too.
     if (!options.stop.aborted) throw error
     summary.stopped = true
   }
-  await finishBatch()
+  await Promise.all(batch)
   return summary
 }
 
@@ -104,7 +103,7 @@ interface Accepted {
 function importOne(
   { store, keys, vault, clock }: Importing,
   { row, token }: Accepted,
-  { replace, version }: { replace: boolean; version: string },
+  { replace, version }: { replace: boolean; version: number },
 ) {
   const { hubId, hubDomain, user, contact, connectedAt } = row
   const now = clock.now()

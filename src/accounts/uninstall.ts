@@ -1,12 +1,12 @@
 import type { ProviderClient } from '../provider/client.ts'
 import type { ProviderFailure } from '../provider/failure.ts'
 import type { Store } from '../redis/connect.ts'
-import { type AccountState, asideOf, type Keys } from '../redis/keys.ts'
+import { asideOf, type Keys } from '../redis/keys.ts'
 import { type AlertWrites, NO_ACCOUNT, NO_ALERT_WRITES, stepJson, untilWritten } from '../redis/steps.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/logger.ts'
-import { isElsewhere, type RefreshFailure } from '../tokens/after-failure.ts'
-import type { AnnouncedSubject } from '../tokens/refresh-account.ts'
+import { isElsewhere } from '../tokens/after-failure.ts'
+import type { AnnouncedSubject, RefreshOutcome } from '../tokens/refresh-account.ts'
 import { openToken, type Vault } from '../tokens/vault.ts'
 import type { UninstallBy } from './account.ts'
 import type { Claimed } from './due-sets.ts'
@@ -43,15 +43,8 @@ export interface UninstallRequest {
   refusedSince?: number
 }
 
-/** Outcome of a refresh that failed. */
-export interface FailedAttempt {
-  failure: RefreshFailure
-  state: AccountState
-  /** The alert is new: there was no time yet to connect the account again. */
-  alerted: boolean
-  /** Since when the refresh token is refused. */
-  rejectedAt: number | null
-}
+/** A refresh that failed. */
+export type FailedAttempt = Omit<Extract<RefreshOutcome, { is: 'failed' }>, 'is'>
 
 /**
  * An account that was never connected again, and whose refresh token is refused once more: after so long
