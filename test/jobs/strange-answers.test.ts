@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib'
+import { gzipSync } from 'node:zlib'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { connectWithCode, connectWithRefreshToken } from '../../src/accounts/connect-account.ts'
 import { accountJobs, refreshNow } from '../../src/app/account-jobs.ts'
@@ -187,50 +187,6 @@ describe('a firewall', () => {
     expect(new Set(await statesOf(fleet))).toEqual(new Set(['active']))
     say(`${accounts} accounts, ${fleetAlerts.length} fleet alert: ${fleetAlerts[0]?.message}`)
     say(`all refreshed ${(Math.max(...times) - over) / SECOND} s after its end`)
-  })
-})
-
-describe('a proxy that encodes at random', () => {
-  const PACK: ((body: Buffer) => [Buffer, string?])[] = [
-    (body) => [body],
-    (body) => [gzipSync(body), 'gzip'],
-    (body) => [gzipSync(body)],
-    (body) => [deflateSync(body), 'deflate'],
-    (body) => [deflateSync(body)],
-    (body) => [brotliCompressSync(body), 'br'],
-    (body) => [brotliCompressSync(body)],
-    (body) => [Buffer.concat([Buffer.from([0xef, 0xbb, 0xbf]), body])],
-    (body) => [gzipSync(Buffer.concat([Buffer.from([0xef, 0xbb, 0xbf]), body])), 'gzip'],
-  ]
-
-  test('loses none of the tokens that rotate', async () => {
-    const accounts = 50
-    const fleet = await fleetOf(accounts)
-    const { w } = fleet
-    const current = new Map(range(1, accounts).map((hubId) => [hubId, `refresh-${hubId}`]))
-    const used = PACK.map(() => 0)
-    let [rotated, refused] = [0, 0]
-    fleet.stranger = ({ path, body }, hubId) => {
-      if (!path.includes('/token')) return undefined
-      if (new URLSearchParams(body).get('refresh_token') !== current.get(hubId)) {
-        refused++
-        return json(400, { status: 'BAD_REFRESH_TOKEN', message: 'not the newest' })
-      }
-      const next = `refresh-${hubId}-${++rotated}`
-      current.set(hubId, next)
-      const tokens = { access_token: `access-${hubId}`, refresh_token: next, expires_in: LIFE / SECOND }
-      const which = rotated % PACK.length
-      used[which] = (used[which] ?? 0) + 1
-      const [packed, encoding] = PACK[which]?.(Buffer.from(JSON.stringify(tokens))) ?? []
-      return raw(200, packed ?? '', encoding === undefined ? {} : { 'content-encoding': encoding })
-    }
-    while (rotated < runs(200, 1_000)) await live(w, 30 * SECOND)
-    const stored = await Promise.all(range(1, accounts).map(async (hubId) => (await w.of(hubId).tokens()).refresh))
-    expect([refused, stored]).toEqual([0, [...current.values()]])
-    expect(new Set(await statesOf(fleet))).toEqual(new Set(['active']))
-    say(
-      `${rotated} refreshes, ${refused} refused, ${used.length} encodings of ${Math.min(...used)} answers or more each`,
-    )
   })
 })
 

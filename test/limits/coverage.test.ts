@@ -61,12 +61,6 @@ describe('the coverage of the fleet', () => {
     expect(judge(fleet(20, { stale: 1 }), true)).toBeUndefined()
   })
 
-  test('can be asked to be whole', () => {
-    const whole = { ...SETTINGS, objective: 1 }
-    expect(judgeCoverage(fleet(10_000, { stale: 3 }), whole, false)).toBe('stale')
-    expect(judgeCoverage(fleet(10_000, { stale: 2 }), whole, false)).toBeUndefined()
-  })
-
   test('never comes and goes: whatever begins it does not end it', () => {
     const counts = fc.record({ polled: fc.nat(5_000), stale: fc.nat(5_000), failingForLong: fc.nat(5_000) })
     fc.assert(

@@ -1,4 +1,3 @@
-import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
   decodeSamples,
@@ -52,32 +51,6 @@ describe('the records of a report', () => {
     expect(failing(1_000)).toEqual({ [KEY]: before[KEY] })
     expect(failing(1_001)).toEqual({})
   })
-})
-
-test('records read back as they were kept', () => {
-  const id = fc.maxSafeNat()
-  const label = fc.option(
-    fc.string({ unit: 'grapheme', maxLength: 40 }).map((text) => text.toWellFormed()),
-    { nil: undefined },
-  )
-  const record = fc
-    .record({ objectId: id, label, usage: fc.option(id, { nil: undefined }) })
-    .map(({ objectId, ...more }) => ({
-      objectId,
-      ...(more.label === undefined ? {} : { label: more.label }),
-      ...(more.usage === undefined ? {} : { usage: more.usage }),
-    }))
-  const pair = fc.record({
-    at: fc.nat(2 ** 47),
-    atLimit: fc.array(record, { maxLength: 4 }),
-    nearLimit: fc.array(record, { maxLength: 4 }),
-  })
-  fc.assert(
-    fc.property(fc.dictionary(fc.constantFrom(KEY, 'associations/2-1/p_x', 'associations/é/0-1'), pair), (all) => {
-      const plain: Samples = { ...all }
-      expect(decodeSamples(Buffer.from(encodeSamples(plain)))).toEqual(plain)
-    }),
-  )
 })
 
 test('that were read again move with their last reading', () => {

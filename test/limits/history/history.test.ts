@@ -49,12 +49,6 @@ describe('history', () => {
     )
   })
 
-  test('of an account that was never polled is empty', async () => {
-    const { history } = await polled()
-    expect(await history.read(HUB, 0, START)).toEqual([])
-    expect(await history.changes(HUB)).toBeUndefined()
-  })
-
   test('of which no change is kept any more tells how things stand', async () => {
     const { history, own, store } = await polled(readings(at(0), properties(7)))
     await store.del(own.history)

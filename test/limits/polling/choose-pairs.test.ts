@@ -43,15 +43,6 @@ describe('listed pairs', () => {
 })
 
 describe('automatic pairs without companions', () => {
-  test('are all ordered pairs of object types, each with itself among them', () => {
-    const ofThree = ['0-1', '0-2', '0-3'].map((to) => `/${to}`)
-    expect(chosen({})).toEqual({
-      ask: ['0-1', '0-2', '0-3'].flatMap((from) => ofThree.map((to) => from + to)),
-      empty: [],
-    })
-    expect(chosen({ types: ['0-1'] }).ask).toEqual(['0-1/0-1'])
-  })
-
   test('take turns: each is asked as often as any', () => {
     fc.assert(
       fc.property(fc.integer({ min: 2, max: 8 }), fc.integer({ min: 1, max: 30 }), (count, pairsPerPoll) => {
@@ -74,21 +65,6 @@ describe('automatic pairs without companions', () => {
 })
 
 describe('automatic pairs with companions', () => {
-  test('are those that the companions name', () => {
-    expect(chosen({ busy: busy({ '0-1': ['0-3'], '0-3': ['0-1', '0-3'] }) })).toEqual({
-      ask: ['0-1/0-3', '0-3/0-1', '0-3/0-3'],
-      empty: [],
-    })
-    expect(chosen({ busy: busy({}) })).toEqual({ ask: [], empty: [] })
-  })
-
-  test('include one that had records, until it is seen to have none; then it is empty without being asked for', () => {
-    const had = { '0-1/0-2': reading(1, true), '0-2/0-1': reading(1, true) }
-    expect(chosen({ busy: busy({}), readings: had })).toEqual({ ask: ['0-1/0-2', '0-2/0-1'], empty: [] })
-    const gone = { '0-1/0-2': reading(2), '0-2/0-1': reading(1, true) }
-    expect(chosen({ busy: busy({}), readings: gone })).toEqual({ ask: ['0-2/0-1'], empty: ['0-1/0-2'] })
-  })
-
   test('are empty only as far as was asked: where an object type leads to is unknown if it could not be asked', () => {
     const readings = { '0-1/0-2': reading(1), '0-2/0-1': reading(1), '0-3/0-1': reading(1) }
     const half = busy({ '0-2': ['0-3'] }, ['0-1', '0-2'])
@@ -103,11 +79,6 @@ describe('automatic pairs with companions', () => {
     expect(chosen(from).ask).toEqual(['0-1/0-3', '0-2/0-1', '0-1/0-2'])
     // What is not asked for for want of room keeps what it was.
     expect(chosen({ ...from, pairsPerPoll: 2 })).toEqual({ ask: ['0-1/0-3', '0-2/0-1'], empty: [] })
-  })
-
-  test('that could not be asked now are those that had records', () => {
-    const readings = { '0-1/0-2': reading(1), '0-2/0-1': reading(1, true) }
-    expect(chosen({ busy: 'failed', readings })).toEqual({ ask: ['0-2/0-1'], empty: [] })
   })
 
   test('never are asked for and empty at once, nor more than allowed, nor of foreign object types', () => {
