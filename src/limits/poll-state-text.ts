@@ -1,12 +1,12 @@
 import { crc32 } from 'node:zlib'
 import type { Store } from '../redis/connect.ts'
 import type { Keys } from '../redis/keys.ts'
-import { NO_NOTES, type PollHead, type PollNotes, type PollState } from './poll-state.ts'
+import { NO_NOTES, type PollState } from './poll-state.ts'
 import { StoredReadings } from './stored-readings.ts'
 
 /**
- * The stored text of an account's polls: a mark, a checksum of all that follows it, a line of JSON that every poll reads
- * and writes, one with what is known of the account, and one for the numbers of each report.
+ * The stored text of an account's polls: a mark, a checksum of all that follows it, a line of JSON with what is known of
+ * the account, and one for the numbers of each report.
  *
  * The mark is set by steps that end the account's polling: `0` as it was written, `1` stopped or its alerts changed since,
  * `2` granted anew since. By the checksum nothing else has to be checked of what was written here.
@@ -15,45 +15,24 @@ const MARKS = { written: '0', stopped: '1', granted: '2' } as const
 const CHECKSUM_AT = 1
 const TEXT_AT = 10
 
-type Head = [
-  digests: string,
-  rules: string,
-  restUntil: number,
-  polledAt: number,
-  turn: PollHead['turn'] | null,
-  bucket: PollHead['bucket'] | null,
-  calls: PollHead['calls'] | null,
-]
-
 /** State of an account that was never polled. */
-export const NEW_POLL_STATE: PollState = {
-  ...NO_NOTES,
-  isInterrupted: true,
-  digests: '',
-  rules: '',
-  restUntil: 0,
-  polledAt: 0,
-  turn: undefined,
-  bucket: undefined,
-  calls: undefined,
-  readings: StoredReadings.none,
-}
+export const NEW_POLL_STATE: PollState = { ...NO_NOTES, isInterrupted: true, readings: StoredReadings.none }
 
 export function writePollState(state: PollState): string {
-  const { digests, rules, restUntil, polledAt, turn, bucket, calls, readings } = state
-  const head: Head = [digests, rules, restUntil, polledAt, turn ?? null, bucket ?? null, calls ?? null]
-  const lines = [JSON.stringify(head), JSON.stringify(notesOf(state))]
-  if (readings.text !== undefined) lines.push(readings.text)
-  const text = lines.join('\n')
+  const notes = JSON.stringify(notesOf(state))
+  const { text: numbers } = state.readings
+  const text = numbers === undefined ? notes : `${notes}\n${numbers}`
   const mark = state.isInterrupted ? MARKS.stopped : MARKS.written
   return `${mark}${checksum(text)} ${text}`
 }
 
+const NAMED = Object.entries(NO_NOTES) as [keyof typeof NO_NOTES, unknown][]
+
 /** Notes that are not as of an account that was never polled. */
-function notesOf(state: PollState): Partial<PollNotes> {
+function notesOf(state: PollState): Partial<typeof NO_NOTES> {
   const notes: Record<string, unknown> = {}
-  for (const [name, value] of Object.entries(NO_NOTES)) {
-    const own = state[name as keyof PollNotes]
+  for (const [name, value] of NAMED) {
+    const own = state[name]
     if (own !== value && !isEmpty(own)) notes[name] = own
   }
   return notes
@@ -69,24 +48,10 @@ function isEmpty(value: unknown): boolean {
 export function readPollState(stored: Buffer): PollState | undefined {
   const text = stored.toString('utf8', TEXT_AT)
   if (stored.toString('latin1', CHECKSUM_AT, TEXT_AT) !== `${checksum(stored.subarray(TEXT_AT))} `) return undefined
-  const headEnd = text.indexOf('\n')
-  const notesEnd = text.indexOf('\n', headEnd + 1)
-  const head = JSON.parse(text.slice(0, headEnd)) as Head
-  const notes = JSON.parse(text.slice(headEnd + 1, notesEnd === -1 ? undefined : notesEnd)) as Partial<PollNotes>
-  const [digests, rules, restUntil, polledAt, turn, bucket, calls] = head
-  const state: PollState = {
-    ...NO_NOTES,
-    ...notes,
-    isInterrupted: false,
-    digests,
-    rules,
-    restUntil,
-    polledAt,
-    turn: turn ?? undefined,
-    bucket: bucket ?? undefined,
-    calls: calls ?? undefined,
-    readings: StoredReadings.read(notesEnd === -1 ? undefined : text.slice(notesEnd + 1), polledAt),
-  }
+  const end = text.indexOf('\n')
+  const notes = JSON.parse(end === -1 ? text : text.slice(0, end)) as Partial<typeof NO_NOTES>
+  const readings = StoredReadings.read(end === -1 ? undefined : text.slice(end + 1), notes.polledAt ?? 0)
+  const state: PollState = { ...NO_NOTES, ...notes, isInterrupted: false, readings }
   switch (stored.toString('latin1', 0, CHECKSUM_AT)) {
     case MARKS.written:
       return state

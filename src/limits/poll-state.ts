@@ -8,14 +8,10 @@ import type { StoredReadings } from './stored-readings.ts'
  * All that polls know of an account: for the next poll to start from, and for pages to show. It is one value, read and
  * written whole with the account's claim. Moments are ms since 1970; 0 = never.
  */
-export interface PollState extends PollHead, PollNotes {
+export interface PollState {
   /** Polling ended since, or its alerts were changed: nothing rests on the last poll. */
   isInterrupted: boolean
   readings: StoredReadings
-}
-
-/** The part that every poll reads and writes. */
-export interface PollHead {
   /** Digests of the last poll's answers, one behind the other; '' where not everything was read. */
   digests: string
   /** Digest of all that its judgement rests on beside the answers. */
@@ -30,10 +26,6 @@ export interface PollHead {
   bucket: StoredBucketUse | undefined
   /** The last calls, for its share of the provider's bucket. */
   calls: CallsMade | undefined
-}
-
-/** The part that only a poll with news writes anew. */
-export interface PollNotes {
   /** Polls that failed in a row, wholly or in part; undefined: the last one did not. */
   failing: PollFailure | undefined
   /** Reports that no scope lets be read. */
@@ -114,7 +106,15 @@ export interface PollTurn {
   because: TurnBecause
 }
 
-export const NO_NOTES: PollNotes = {
+/** Of an account that was never polled. */
+export const NO_NOTES: Omit<PollState, 'isInterrupted' | 'readings'> = {
+  digests: '',
+  rules: '',
+  restUntil: 0,
+  polledAt: 0,
+  turn: undefined,
+  bucket: undefined,
+  calls: undefined,
   failing: undefined,
   blocked: undefined,
   typesLeftOut: 0,

@@ -1,6 +1,6 @@
 import type { ProviderFailure } from '../../provider/failure.ts'
 import type { ReportGaps } from '../../provider/read.ts'
-import type { PollFailure, PollNotes } from '../poll-state.ts'
+import type { PollFailure, PollState } from '../poll-state.ts'
 import { failuresOf, isFailure, NOT_ASKED, type Reports, reportOfKey, wordsOfKey } from '../readings.ts'
 import type { Answers } from './answers.ts'
 
@@ -27,7 +27,7 @@ export interface Refused {
 }
 
 /** Outcome of earlier polls. */
-export type PollRecord = Pick<PollNotes, 'failing' | 'blocked'>
+export type PollRecord = Pick<PollState, 'failing' | 'blocked'>
 
 /** Most scopes that are kept: more are of no use, and the words come from outside. */
 const MOST_SCOPES = 20
