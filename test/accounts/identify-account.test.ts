@@ -187,17 +187,6 @@ describe('a token that belongs to another account', () => {
     expect(await one.store.exists(one.keys.account(456).account)).toBe(0)
   })
 
-  test('is no reason to give up tokens that came while the provider was asked', async () => {
-    const one = await unread(async () => {
-      await seedAccount(one.store, one.keys, { refreshToken: 'refresh-2', obtainedAt: one.clock.now() })
-      return metadata({ hubId: 456 })
-    })
-    expect(await one.read()).toEqual({ is: 'lost' })
-    expect(await one.registry.get(HUB)).toMatchObject({ state: 'active', refreshFailure: null })
-    expect(await one.tokens()).toMatchObject({ access: 'access-1', refresh: 'refresh-2' })
-    expect(await one.outbox()).toEqual([])
-  })
-
   test('is not deleted at the provider when the wrong account is uninstalled', async () => {
     const one = await foreign()
     await beginUninstall(one.deps, HUB, { by: 'cli', reason: 'a mistake' })

@@ -142,15 +142,6 @@ describe('an uninstall', () => {
     expect(await one.when()).toEqual([null, null, one.clock.now() + KEEP_MS])
   })
 
-  test('deletes also the token before the last one, which may be alive while its successor has not worked', async () => {
-    const one = await installed()
-    const sealed = vault.seal(new Secret('refresh-0'), HUB, 'refresh')
-    await one.store.hset(one.keys.account(HUB).tokens, 'previous', sealed)
-    await one.begin()
-    expect(await one.run()).toEqual({ is: 'finished' })
-    expect(one.deleted()).toEqual(['refresh-0', 'refresh-1'])
-  })
-
   test('that the provider fails is tried again later and later, at most an hour, until it works', async () => {
     let answer: Awaited<ReturnType<ProviderClient['deleteRefreshToken']>> = failure('transient', { message: 'a 503' })
     const one = await installed(async () => answer)

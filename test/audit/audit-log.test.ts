@@ -178,13 +178,6 @@ describe('what was done is done', () => {
     await store.config('SET', 'min-replicas-to-write', '0')
     expect((await read()).entries).toHaveLength(1)
   })
-
-  test('a key of another type is no reason either', async () => {
-    const { audit, store, keys, logs } = open()
-    await store.set(keys.audit, 'planted')
-    await audit.note(poll(7))
-    expect(logs.lines().at(-1)).toMatchObject({ code: 'audit.not-written' })
-  })
 })
 
 test.each([
