@@ -138,14 +138,13 @@ async function walkAll(deps: RekeyDeps, watcher: RekeyWatcher): Promise<Walk> {
   const hubIds = await allAccounts(deps)
   for (const chunk of chunksOf(hubIds, CHUNK)) {
     if (watcher.signal.aborted) return walk
-    const holders = chunk.map((hubId) => ({ hubId, ...keys.account(hubId) }))
-    await rekeyHolders(deps, holders, walk)
+    await Promise.all(chunk.map((hubId) => rekeyHolder(deps, { hubId, ...keys.account(hubId) }, walk)))
     walk.accounts += chunk.length
     watcher.progress(walk.accounts, hubIds.length)
   }
   for (const id of await store.zrange(keys.grants.due, 0, '-1')) {
     const key = keys.grants.grant(id)
-    await rekeyHolders(deps, [{ hubId: NO_ACCOUNT, tokens: key, access: key }], walk)
+    await rekeyHolder(deps, { hubId: NO_ACCOUNT, tokens: key, access: key }, walk)
   }
   for (const { holder, needs, reason } of dataDir === undefined ? [] : resealLines(vault, dataDir)) {
     const hubId = typeof holder === 'number' ? holder : NO_ACCOUNT
@@ -177,55 +176,31 @@ interface Holder {
   access: string
 }
 
-/** A value may go to another place between its read and its write, as when it becomes the token before: it is read again. */
-async function rekeyHolders(deps: RekeyDeps, holders: readonly Holder[], walk: Walk): Promise<void> {
-  let missed = holders
-  await untilWritten('the tokens of accounts', async () => {
-    missed = await rekeyOnce(deps, missed, walk)
-    return missed.length === 0 ? 'written' : 'stale'
+/** A value may go to another place between its read and its write, as when it becomes the token before: then it is read again. */
+function rekeyHolder({ store, vault }: RekeyDeps, { hubId, tokens, access }: Holder, walk: Walk): Promise<'written'> {
+  return untilWritten(`the tokens of account ${hubId}`, async () => {
+    const refused: UnopenedTokens = { hubId, fields: [], reason: '' }
+    const [stored, [text]] = await Promise.all([
+      store.hgetallBuffer(tokens).catch((error: unknown) => {
+        if (!isOfOtherType(error)) throw error
+        refused.fields.push('tokens')
+        refused.reason = 'what Redis holds in their place is no record of tokens'
+        return {}
+      }),
+      store.mgetBuffer(access),
+    ])
+    // An unreadable one is no encrypted value.
+    const values = text == null ? stored : { ...stored, access: parseAccess(text)?.sealed ?? Buffer.alloc(0) }
+    const anew = sealAnew(vault, refused, values, walk)
+    if (refused.fields.length > 0) walk.unopened.set(tokens, refused)
+    if (anew.length === 0) return 'written'
+    const replaced = await store.rekeyAccount(tokens, access, ...anew.flat())
+    walk.replaced += replaced
+    return replaced < anew.length ? 'stale' : 'written'
   })
 }
 
-/** Returns those of which a value was another one by then. */
-async function rekeyOnce({ store, vault }: RekeyDeps, holders: readonly Holder[], walk: Walk): Promise<Holder[]> {
-  const reading = store.pipeline()
-  for (const { tokens } of holders) reading.hgetallBuffer(tokens)
-  const [stored, accessTokens] = await Promise.all([
-    reading.exec(),
-    store.mgetBuffer(holders.map(({ access }) => access)),
-  ])
-
-  const writing = store.pipeline()
-  const written: { holder: Holder; anew: SealedAnew[] }[] = []
-  for (const [index, holder] of holders.entries()) {
-    const [error, values] = stored?.[index] ?? []
-    const refused: UnopenedTokens = { hubId: holder.hubId, fields: [], reason: '' }
-    if (isOfOtherType(error)) {
-      refused.fields.push('tokens')
-      refused.reason = 'what Redis holds in their place is no record of tokens'
-    } else if (error) throw error
-    const sealed = { ...(values as Record<string, Buffer> | undefined) }
-    const text = accessTokens[index]
-    // An unreadable one is no encrypted value.
-    if (text != null) sealed.access = parseAccess(text)?.sealed ?? Buffer.alloc(0)
-    const anew = sealAnew(vault, refused, sealed, walk)
-    if (anew.length > 0) {
-      written.push({ holder, anew })
-      const { tokens, access } = holder
-      writing.rekeyAccount(tokens, access, ...anew.flatMap(({ name, before, after }) => [name, before, after]))
-    }
-    if (refused.fields.length > 0) walk.unopened.set(holder.tokens, refused)
-  }
-  const counts = resultsOf<number>(await writing.exec())
-  walk.replaced += counts.reduce((sum, count) => sum + count, 0)
-  return written.flatMap(({ holder, anew }, index) => ((counts[index] ?? 0) < anew.length ? [holder] : []))
-}
-
-interface SealedAnew {
-  name: string
-  before: Buffer
-  after: Buffer
-}
+type SealedAnew = [name: string, before: Buffer, after: Buffer]
 
 /** Each value that is under another key than the first. Those that can't be encrypted anew are added to `refused`. */
 function sealAnew(vault: Vault, refused: UnopenedTokens, values: Record<string, Buffer>, walk: Walk): SealedAnew[] {
@@ -238,7 +213,7 @@ function sealAnew(vault: Vault, refused: UnopenedTokens, values: Record<string, 
       keyId = keyIdOf(before)
       if (keyId === vault.keyIds[0]) continue
       const after = vault.seal(vault.open(before, refused.hubId, field), refused.hubId, field)
-      anew.push({ name, before, after })
+      anew.push([name, before, after])
     } catch (error) {
       if (!(error instanceof VaultError)) throw error
       refused.fields.push(name)

@@ -99,24 +99,17 @@ const deps = (keys: Keys, writers: readonly Writer[] = [], store = redis.store) 
   return { store, keys, vault: both, clock: new HastyClock(), writers: async () => [...writers], sealAdminTokens }
 }
 
-/** A store on which something happens between reading and writing, once per account. */
+/** A store on which something happens between reading and writing the values of an account. */
 function storeWith(between: () => Promise<void>) {
+  const rekeyAccount = async (...args: Parameters<typeof redis.store.rekeyAccount>) => {
+    await between()
+    return redis.store.rekeyAccount(...args)
+  }
   return new Proxy(redis.store, {
     get: (store, name) => {
-      if (name !== 'pipeline') {
-        const value = Reflect.get(store, name)
-        return typeof value === 'function' ? value.bind(store) : value
-      }
-      return () => {
-        const pipeline = store.pipeline()
-        const exec = pipeline.exec.bind(pipeline)
-        pipeline.exec = async () => {
-          const answers = await exec()
-          await between()
-          return answers
-        }
-        return pipeline
-      }
+      if (name === 'rekeyAccount') return rekeyAccount
+      const value = Reflect.get(store, name)
+      return typeof value === 'function' ? value.bind(store) : value
     },
   })
 }
