@@ -25,36 +25,26 @@ export type NoToken =
   /** `why` names the key that is missing. */
   | { is: 'unopened'; at: number; why: string }
 
-/** The answer to a request for an account's access token. */
-export function judgeToken(token: StoredToken | undefined, now: number): Judgement {
+/** For as long as nothing better is known. */
+const ASK_AGAIN_MS = 2_000
+
+/**
+ * The answer to a request for an account's access token. `triedUntil`: a refresh was tried, and the next one is no use before that
+ * moment, ms; a token that is still valid is served then, whether the refresh worked or not.
+ */
+export function judgeToken(token: StoredToken | undefined, now: number, triedUntil?: number): Judgement {
   if (token === undefined) return { is: 'unknown' }
   if (token.state === 'uninstalling' || token.state === 'uninstalled') return { is: 'gone' }
   const waits = token.state === 'reauthorize' || (token.retryAt !== null && token.retryAt > now)
   // While no refresh may be tried, a token is served to its end: a refused refresh token ends no access token.
-  if (hasToken(token) && (waits ? token.expiresAt > now : hasTimeForACall(token, now))) return serving(token)
+  const isServedToItsEnd = waits || triedUntil !== undefined
+  if (hasToken(token) && (isServedToItsEnd ? token.expiresAt > now : hasTimeForACall(token, now))) {
+    return token.metadataDue ? { is: 'unidentified' } : { is: 'good', token }
+  }
   if (token.state === 'reauthorize') return { is: 'reauthorize' }
   if (waits) return { is: 'later', at: Math.min(token.retryAt ?? now, now + LONGEST_PAUSE_MS) }
+  if (triedUntil !== undefined) return { is: 'later', at: Math.max(now + ASK_AGAIN_MS, triedUntil) }
   return { is: 'refresh', version: token.version }
-}
-
-/** For as long as nothing better is known. */
-const ASK_AGAIN_MS = 2_000
-
-/** The same, once a refresh was tried: a token that is still valid is served, whether the refresh worked or not. */
-export function judgeAfterRefresh(
-  token: StoredToken | undefined,
-  outcome: RefreshOutcome | undefined,
-  now: number,
-): Exclude<Judgement, { is: 'refresh' }> {
-  const judged = judgeToken(token, now)
-  if (judged.is !== 'refresh') return judged
-  if (token !== undefined && hasToken(token) && token.expiresAt > now) return serving(token)
-  const openAt = outcome?.is === 'waiting' ? outcome.until : now
-  return { is: 'later', at: Math.max(now + ASK_AGAIN_MS, openAt) }
-}
-
-function serving(token: StoredToken & { accessToken: Buffer }): Judgement & { is: 'good' | 'unidentified' } {
-  return token.metadataDue ? { is: 'unidentified' } : { is: 'good', token }
 }
 
 function hasToken(token: StoredToken): token is StoredToken & { accessToken: Buffer } {
@@ -102,6 +92,7 @@ export class AccessTokens {
         if ((await this.#identified(hubId)) === 'asked') continue
         return { is: 'unidentified', at: clock.now() + ASK_AGAIN_MS }
       }
+      if (judged.is === 'refresh') break // Never: one was tried.
       if (judged.is !== 'good') return judged
       const { version, accessToken, expiresAt, scopes, retryAt } = judged.token
       const opened = openToken(vault, accessToken, hubId, 'access')
@@ -136,7 +127,8 @@ export class AccessTokens {
       failed = error
       return undefined
     })
-    const after = judgeAfterRefresh(await tokens.read(hubId), outcome, clock.now())
+    const triedUntil = outcome?.is === 'waiting' ? outcome.until : 0
+    const after = judgeToken(await tokens.read(hubId), clock.now(), triedUntil)
     if (after.is === 'later' && failed !== undefined) throw failed
     return after
   }

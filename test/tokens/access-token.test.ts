@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest'
 import { beginUninstall } from '../../src/accounts/uninstall.ts'
 import type { ProviderClient } from '../../src/provider/client.ts'
 import { Secret } from '../../src/runtime/secret.ts'
-import { AccessTokens, hasTimeForACall, judgeAfterRefresh, judgeToken } from '../../src/tokens/access-token.ts'
-import { type RefreshOutcome, refreshTokensOf } from '../../src/tokens/refresh-account.ts'
+import { AccessTokens, hasTimeForACall, judgeToken } from '../../src/tokens/access-token.ts'
+import { refreshTokensOf } from '../../src/tokens/refresh-account.ts'
 import type { StoredToken } from '../../src/tokens/token-store.ts'
 import { createVault } from '../../src/tokens/vault.ts'
 import { putAccess, putToken, refreshElsewhere, SEEDED_VERSION } from '../support/accounts.ts'
@@ -58,16 +58,12 @@ describe('what to do for who asks', () => {
     expect(judgeToken(undefined, NOW)).toEqual({ is: 'unknown' })
   })
 
-  test('a refresh that failed, or takes too long, leaves a token that is valid still', () => {
-    expect(judgeAfterRefresh(stored(last), undefined, NOW).is).toBe('good')
-    expect(judgeAfterRefresh(stored(expired), undefined, NOW).is).toBe('later')
-    expect(judgeAfterRefresh(stored({ ...last, metadataDue: true }), undefined, NOW).is).toBe('unidentified')
-  })
-
-  test('an outcome that says until when says when to ask again', () => {
-    const waiting = { is: 'waiting', until: NOW + 60_000 } as unknown as RefreshOutcome
-    expect(judgeAfterRefresh(stored(expired), waiting, NOW)).toEqual({ is: 'later', at: NOW + 60_000 })
-    expect(judgeAfterRefresh(stored(expired), { is: 'held' }, NOW)).toEqual({ is: 'later', at: NOW + 2_000 })
+  test('after a refresh was tried a token that is valid still is served, else it is said when to ask again', () => {
+    const judge = (more: Partial<StoredToken>, triedUntil = 0) => judgeToken(stored(more), NOW, triedUntil)
+    expect(judge(last).is).toBe('good')
+    expect(judge({ ...last, metadataDue: true }).is).toBe('unidentified')
+    expect(judge(expired)).toEqual({ is: 'later', at: NOW + 2_000 })
+    expect(judge(expired, NOW + 60_000)).toEqual({ is: 'later', at: NOW + 60_000 })
   })
 
   test.each([
