@@ -299,44 +299,23 @@ async function fillDisk(): Promise<void> {
   })
 }
 
-describe('however its processes end', () => {
-  test.each([
-    ['the owner, then the server', ['owner', 'server']],
-    ['the server, then the owner', ['server', 'owner']],
-    ['the server, twice', ['server', 'server', 'owner']],
-  ] as const)('killed: %s: the next ones find one server, with everything', async (_, order) => {
-    const owner = await startOwner()
-    await write('token', 'kept')
-    await withClient((client) => client.config('SET', 'appendfsync', 'always'))
-    for (const which of order) {
-      if (which === 'owner') await killed(owner)
-      else for (const pid of serversOn(redisDir)) process.kill(pid, 'SIGKILL')
-      await write(`after ${which}`, 'kept').catch(() => undefined)
+test('two daemons that come and go at once, with others between them, never use two servers', async () => {
+  let most = 0
+  const look = setInterval(() => {
+    most = Math.max(most, serversOn(redisDir).length)
+  }, 5)
+  const comeAndGo = async (times: number) => {
+    for (let time = 0; time < times; time++) {
+      const embedded = await openEmbeddedRedis(dataDir, systemClock, logged.log)
+      await withClient((client) => client.incr('uses'))
+      await embedded.close()
     }
-    await Promise.all([openOn(), openOn(), openOn()])
-    theServer()
-    expect(await withClient((client) => client.get('token'))).toBe('kept')
-    expectWholeFile()
-  })
-
-  test('two daemons that come and go at once, with others between them, never use two servers', async () => {
-    let most = 0
-    const look = setInterval(() => {
-      most = Math.max(most, serversOn(redisDir).length)
-    }, 5)
-    const comeAndGo = async (times: number) => {
-      for (let time = 0; time < times; time++) {
-        const embedded = await openEmbeddedRedis(dataDir, systemClock, logged.log)
-        await withClient((client) => client.incr('uses'))
-        await embedded.close()
-      }
-    }
-    await Promise.all([comeAndGo(10), comeAndGo(10), comeAndGo(10)]).finally(() => clearInterval(look))
-    expect(most).toBe(1)
-    await openOn()
-    expect(await withClient((client) => client.get('uses'))).toBe('30')
-    expectWholeFile()
-  })
+  }
+  await Promise.all([comeAndGo(10), comeAndGo(10), comeAndGo(10)]).finally(() => clearInterval(look))
+  expect(most).toBe(1)
+  await openOn()
+  expect(await withClient((client) => client.get('uses'))).toBe('30')
+  expectWholeFile()
 })
 
 test('a stop while the server still starts leaves none behind', async () => {

@@ -123,10 +123,6 @@ describe('the key of an installation that has none', () => {
     expect(second.key.key.equals(first.key.key)).toBe(true)
   })
 
-  test('is another one for each installation', () => {
-    expect(ownKey(dataDir).key.key.equals(ownKey(join(dataDir, 'other')).key.key)).toBe(false)
-  })
-
   test.each([
     ['damaged', 'c2hvcnQ=\n'],
     ['empty', ''],
