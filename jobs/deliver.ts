@@ -1,11 +1,10 @@
 import { withHublets } from '../src/alerts/with-hublets.ts'
 import { type AfterAttempt, afterAttempt, GIVE_UP_AFTER } from '../src/delivery/after-attempt.ts'
-import { CLAIM_MS, type Delivery } from '../src/delivery/deliveries.ts'
-import type { AttemptOutcome, Recipients } from '../src/delivery/receiver.ts'
-import { InFlight } from '../src/runtime/concurrency.ts'
+import { type Begun, CLAIM_MS } from '../src/delivery/deliveries.ts'
+import type { AttemptOutcome, Receiver, Recipients } from '../src/delivery/receiver.ts'
 import type { LogEvent } from '../src/runtime/logger.ts'
 import type { JobDeps } from './job-deps.ts'
-import type { DeliverJob } from './queues.ts'
+import { workOff } from './work-off.ts'
 
 /** The two steps of a stop. */
 export interface StopSignals {
@@ -17,89 +16,154 @@ export interface StopSignals {
 
 export type DeliverWork = Pick<
   JobDeps,
-  'store' | 'keys' | 'deliveries' | 'receivers' | 'turns' | 'queues' | 'metrics' | 'clock' | 'random' | 'log'
+  | ('store' | 'keys' | 'due' | 'deliveries' | 'receivers' | 'queues' | 'metrics' | 'movement' | 'goesOn')
+  | ('clock' | 'random' | 'log')
 >
 
-/** Attempts of one receiver under way at a time, unless it asks for less, and how many more may wait for their turn here. */
+/** Attempts of one receiver under way at a time, unless it asks for less. */
 const AT_A_TIME = 8
-export const PER_RECEIVER = 2 * AT_A_TIME
-const BUSY_MS = 1_000
+/** While some are under way, others may come due. */
+const LOOK_EVERY_MS = 250
 /** How soon the new address is tried where the old one wants no more; a daemon may have the old config for longer. */
 const ELSEWHERE_MS = 5_000
+/** The next job may be taken by a daemon that has other receivers in its config. */
+const LONGEST_JOB_MS = 10_000
 
-/**
- * Deliveries in progress by receiver: a slow one gets no more than its share of the places, so that it holds up no
- * other one.
- */
-export class Turns {
-  readonly #turns = new Map<string, { places: number; inFlight: InFlight; taken: number }>()
-
-  /** Undefined if the receiver has all its places taken. As many wait as are under way: a claim lasts for two attempts. */
-  async take<T>(receiver: string, atATime: number, work: () => Promise<T>): Promise<T | undefined> {
-    const known = this.#turns.get(receiver)
-    // One that another config made from an e-mail to a webhook has other places.
-    const turn = known?.places === atATime ? known : { places: atATime, inFlight: new InFlight(atATime), taken: 0 }
-    this.#turns.set(receiver, turn)
-    if (turn.taken >= 2 * atATime) return undefined
-    turn.taken++
-    try {
-      return await turn.inFlight.run('normal', work)
-    } finally {
-      turn.taken--
-    }
-  }
+/** A receiver that one worker alone sends to, and its score: until when, with a random fraction that shows whose it is. */
+export interface ClaimedReceiver {
+  receiver: string
+  claim: number
 }
 
-/** One attempt to deliver one message; its outcome decides on the next one. */
-export async function deliver(deps: DeliverWork, { deliveryId }: DeliverJob, stop: StopSignals): Promise<void> {
-  const { deliveries, clock } = deps
-  const sinceTaken = clock.stopwatch()
-  const takenAt = clock.now()
-  const delivery = await deliveries.begin(deliveryId, takenAt)
-  if (typeof delivery === 'number') return deps.queues.wake('alerts', delivery)
-  if (delivery === undefined || delivery === 'held') return
-  const atATime = deps.receivers.get(delivery.receiver)?.atATime ?? AT_A_TIME
-  const isDone = await deps.turns.take(delivery.receiver, atATime, async () => {
-    if (stop.stopping.aborted) return false
-    const tried = await attempt(deps, delivery, { takenAt, sinceTaken }, stop.abandon)
-    // Within its turn: the next one must find that this receiver was switched off.
-    if (tried !== undefined) await settle(deps, delivery, tried, stop)
-    return tried !== undefined
+/** Claims those of these receivers that are due: others are left to daemons that have them in their config. */
+export async function claimReceivers(
+  { store, keys, due }: Pick<JobDeps, 'store' | 'keys' | 'due'>,
+  names: readonly string[],
+): Promise<ClaimedReceiver[]> {
+  if (names.length === 0) return []
+  const more = [names.length, CLAIM_MS, due.mark(), keys.fleet, '', 0, ...names] as const
+  const [claim, ...claimed] = await store.claimAccounts(keys.delivery.receiversDue, ...more)
+  return claimed.map((receiver) => ({ receiver, claim: Number(claim) }))
+}
+
+/** Sends what is due to the receivers of this config: each is claimed by one worker, so that a slow one holds up no other. */
+export async function deliverDue(deps: DeliverWork, stop: StopSignals): Promise<void> {
+  const { clock, log } = deps
+  const names = [...deps.receivers.keys()]
+  const age = clock.stopwatch()
+  const goesOn = () => deps.goesOn?.() !== false && age() < LONGEST_JOB_MS
+  await workOff({ clock, goesOn }, stop.stopping, {
+    atOnce: names.length,
+    claim: () => claimReceivers(deps, names),
+    work: (claimed) => deliverTo({ ...deps, goesOn }, claimed, stop),
+    failed: async ({ receiver }, error) => {
+      log.error({ code: 'delivery.error', receiver, err: error }, 'this receiver is left alone for a minute')
+    },
   })
-  // After the end of the claim, another daemon may have it.
-  if (isDone === true || sinceTaken() >= CLAIM_MS) return
-  const now = clock.now()
-  await deliveries.handBack(delivery, stop.stopping.aborted ? now : now + BUSY_MS)
+}
+
+type Deliverer = DeliverWork & { goesOn: () => boolean }
+
+/** Sends what is due to a claimed receiver, in its order, until nothing is. */
+async function deliverTo(deps: Deliverer, claimed: ClaimedReceiver, stop: StopSignals): Promise<void> {
+  const { deliveries, queues, clock, movement, goesOn } = deps
+  const receiver = deps.receivers.get(claimed.receiver)
+  if (receiver === undefined) return
+  const underWay = new Map<string, Promise<void>>()
+  const failures: unknown[] = []
+  let { claim } = claimed
+  const held = () => ({ receiver: receiver.name, claim })
+  const oneIsDone = async () => {
+    if (underWay.size === 0) return
+    const looking = new AbortController()
+    await Promise.race([...underWay.values(), clock.wait(LOOK_EVERY_MS, looking.signal)])
+    looking.abort()
+  }
+  while (!stop.stopping.aborted && failures.length === 0 && goesOn()) {
+    if (underWay.size >= (receiver.atATime ?? AT_A_TIME)) {
+      await oneIsDone()
+      continue
+    }
+    const sinceBegun = clock.stopwatch()
+    const begun = await deliveries.begin(held(), [...underWay.keys()])
+    if (begun.is === 'lost') break
+    if (begun.is === 'idle') return begun.next === undefined ? undefined : queues.wake('alerts', begun.next)
+    if (begun.is === 'busy') await oneIsDone()
+    if (begun.is === 'begun') {
+      claim = begun.claim
+      const tried = movement.watch('attempt', () => attempt(deps, receiver, begun, sinceBegun, stop.abandon))
+      const ended = tried.catch((error: unknown) => void failures.push(error)).finally(() => underWay.delete(begun.id))
+      underWay.set(begun.id, ended)
+    }
+  }
+  await Promise.all(underWay.values())
+  if (failures.length > 0) throw failures[0]
+  await deliveries.leave(held(), clock.now())
+  await queues.wake('alerts', clock.now())
+}
+
+/** One attempt to deliver one message. One that is not recorded is due as before. */
+async function attempt(
+  deps: DeliverWork,
+  receiver: Receiver,
+  delivery: Begun,
+  sinceBegun: () => number,
+  abandon: AbortSignal,
+): Promise<void> {
+  const { address } = receiver
+  const notTried = untried(receiver, delivery)
+  const now = () => delivery.now + Math.round(sinceBegun())
+  if (notTried !== undefined) return settle(deps, delivery, { outcome: notTried, ms: null, address }, now())
+  const { data } = delivery.message
+  const alerts = await withHublets(deps.store, deps.keys, data.alerts)
+  // The claim may not last for all of the attempt: the machine slept.
+  if (sinceBegun() > CLAIM_MS / 2) return
+  const startedAt = now()
+  const message = { ...delivery.message, data: { ...data, alerts } }
+  const outcome = await receiver
+    .send({ id: delivery.id, message, left: delivery.left, now: startedAt }, abandon)
+    .catch((error: unknown) => notSent(deps, error))
+  // Cut off by us, not refused by them: it is no failed attempt.
+  if (abandon.aborted && outcome.outcome === 'retry') return
+  const saysNothing = outcome.outcome === 'refuse' && outcome.ofAddressee === true
+  const ms = saysNothing ? null : now() - startedAt
+  await settle(deps, delivery, { outcome, ms, address }, now())
+}
+
+/** The outcome for what can't be tried. */
+function untried(receiver: Receiver, { disabled, isUnreadable }: Begun): AttemptOutcome | undefined {
+  if (isUnreadable) return { outcome: 'refuse', reason: 'the stored message can not be read' }
+  if (disabled === undefined) return undefined
+  // A mail receiver is switched off by a refused login alone: what waits for the right one is not given up with it.
+  return { outcome: 'disable', reason: disabled, ...(receiver.type === 'email' && { waits: true as const }) }
+}
+
+interface Tried {
+  outcome: AttemptOutcome
+  /** How long it took; null where nothing was tried, or it says nothing about the receiver. */
+  ms: number | null
+  /** Address of the receiver that was asked, or would have been. */
+  address: string | undefined
 }
 
 /** Records the outcome of an attempt, and what follows from it. */
-async function settle(deps: DeliverWork, delivery: Delivery, tried: Tried, stop: StopSignals): Promise<void> {
-  const { deliveries, clock } = deps
-  const now = clock.now()
-  const { outcome, ms } = tried
-  // Cut off by us, not refused by them: it is no failed attempt.
-  if (stop.abandon.aborted && outcome.outcome === 'retry') return deliveries.handBack(delivery, now)
-
-  const next = afterAttempt(outcome, {
-    attempts: delivery.attempts + 1,
-    waitedMs: delivery.waitedMs,
-    now,
-    random: deps.random(),
-  })
+async function settle(deps: DeliverWork, delivery: Begun, tried: Tried, now: number): Promise<void> {
+  const { deliveries } = deps
+  const { outcome, ms, address } = tried
+  const made = { attempts: delivery.attempts + 1, waitedMs: delivery.waitedMs, now, random: deps.random() }
+  const next = afterAttempt(outcome, made)
   const reason = outcome.outcome === 'delivered' ? (outcome.detail ?? '') : outcome.reason
   const is = next.next === 'done' ? 'delivered' : next.next
   const waits = outcome.outcome === 'disable' && outcome.waits === true
   const wantsNoMore = outcome.outcome === 'disable' && !waits
-  const nextAt = next.next === 'retry' ? next.at : wantsNoMore ? now + ELSEWHERE_MS : null
   const pause = waits ? GIVE_UP_AFTER : outcome.outcome === 'retry' ? outcome.retryAfterMs : undefined
-  const pausedUntil = pause ? now + pause : undefined
   const record = {
-    nextAt,
+    nextAt: next.next === 'retry' ? next.at : wantsNoMore ? now + ELSEWHERE_MS : null,
     reason,
     ms,
     answer: outcome.answer,
-    address: tried.address,
-    pausedUntil,
+    address,
+    pausedUntil: pause ? Math.round(now + pause) : undefined,
     ...recipientsOf(outcome.recipients, next),
   }
   const recorded = await deliveries.record(
@@ -109,10 +173,7 @@ async function settle(deps: DeliverWork, delivery: Delivery, tried: Tried, stop:
   )
   // The sweep of the receivers opens the alert.
   if (recorded === 'disabled' || recorded === 'refused') await deps.queues.wake('receivers', now)
-  if (recorded === 'acknowledged') await deps.queues.wake('alerts', now)
-  const isAgain = next.next === 'retry' || recorded === 'moved'
-  if (isAgain && nextAt !== null) await deps.queues.wake('alerts', nextAt)
-  note(deps, delivery, { is: isAgain ? 'retry' : is, reason }, tried)
+  note(deps, delivery, { is: recorded === 'moved' ? 'retry' : is, reason }, tried, now)
 }
 
 /** Recipients who were put off for three days are refused. */
@@ -126,52 +187,6 @@ function recipientsOf(recipients: Recipients | undefined, { next }: AfterAttempt
   }
 }
 
-interface Tried {
-  outcome: AttemptOutcome
-  /** How long it took; null where nothing was tried, or it says nothing about the receiver. */
-  ms: number | null
-  /** Address of the receiver that was asked, or would have been. */
-  address: string | undefined
-}
-
-/**
- * Undefined: its receiver asked to be left alone while it waited for its turn; or so much of the claim is over, as where the
- * machine slept, that another daemon may send a newer message meanwhile.
- */
-async function attempt(
-  deps: DeliverWork,
-  delivery: Delivery,
-  { takenAt, sinceTaken }: { takenAt: number; sinceTaken: () => number },
-  abandon: AbortSignal,
-): Promise<Tried | undefined> {
-  const receiver = deps.receivers.get(delivery.receiver)
-  if (receiver === undefined) {
-    // The message was routed by an earlier config: it waits for the receiver to be there again.
-    const reason = `no receiver named ${delivery.receiver} is configured`
-    return { outcome: { outcome: 'retry', reason }, ms: null, address: undefined }
-  }
-  const { address } = receiver
-  if (await deps.deliveries.isPausedAfter(delivery.receiver, takenAt)) return undefined
-  const disabled = (await deps.deliveries.disabled())[delivery.receiver]
-  if (disabled !== undefined) {
-    // A mail receiver is switched off by a refused login alone: what waits for the right one is not given up with it.
-    const waits = receiver.type === 'email' && { waits: true as const }
-    return { outcome: { outcome: 'disable', reason: disabled, ...waits }, ms: null, address }
-  }
-  const { data } = delivery.message
-  const message = {
-    ...delivery.message,
-    data: { ...data, alerts: await withHublets(deps.store, deps.keys, data.alerts) },
-  }
-  if (sinceTaken() > CLAIM_MS / 2) return undefined
-  const startedAt = deps.clock.now()
-  const outcome = await receiver
-    .send({ id: delivery.id, message, left: delivery.left, now: startedAt }, abandon)
-    .catch((error: unknown) => notSent(deps, error))
-  const saysNothing = outcome.outcome === 'refuse' && outcome.ofAddressee === true
-  return { outcome, ms: saysNothing ? null : Math.max(0, deps.clock.now() - startedAt), address }
-}
-
 /** A fault of our own. It counts as an attempt: else it would be tried every minute for ever, without an alert. */
 function notSent({ log }: DeliverWork, error: unknown): AttemptOutcome {
   log.error({ code: 'delivery.error', err: error }, 'a message could not be made')
@@ -180,15 +195,16 @@ function notSent({ log }: DeliverWork, error: unknown): AttemptOutcome {
 
 function note(
   deps: DeliverWork,
-  delivery: Delivery,
+  delivery: Begun,
   { is: outcome, reason }: { is: 'delivered' | 'retry' | 'dead'; reason: string },
   { ms, outcome: { answer } }: Tried,
+  now: number,
 ): void {
   const { id, receiver, message, attempts, createdAt } = delivery
   deps.metrics.deliveries.inc({ receiver, outcome })
   if (ms !== null) deps.metrics.deliveryDuration.observe({ receiver }, ms / 1_000)
   if (outcome === 'delivered') {
-    deps.metrics.deliveryDelay.observe({ receiver }, Math.max(0, deps.clock.now() - createdAt) / 1_000)
+    deps.metrics.deliveryDelay.observe({ receiver }, Math.max(0, now - createdAt) / 1_000)
   }
   const details: LogEvent = {
     code: `delivery.${outcome}`,

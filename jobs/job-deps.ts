@@ -60,8 +60,6 @@ export interface JobDeps
   deliveries: Deliveries
   receivers: ReadonlyMap<string, Receiver>
   receiverStore: ReceiverStore
-  /** Undefined where the receiver has all its places taken. */
-  turns: { take<T>(receiver: string, atATime: number, work: () => Promise<T>): Promise<T | undefined> }
   events: EventStore
   /** Names of those that want to know what happens to accounts, and of acknowledgements. */
   eventReceivers: { accounts: readonly string[]; acknowledgements: readonly string[] }

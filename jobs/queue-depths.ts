@@ -9,9 +9,8 @@ type EachQueue = Pick<Queues, keyof typeof QUEUE>
  * what is due waits for nothing while another one does.
  */
 export async function readQueueDepths(queues: EachQueue, store: Store): Promise<QueueDepth[]> {
-  const waitsForNothing = ({ queue, active }: QueueDepth) => queue !== QUEUE.deliver && active > 0
   const depths = await readDepths(queues, store)
-  return depths.map((depth) => (waitsForNothing(depth) ? { ...depth, oldestWaitingAt: null } : depth))
+  return depths.map((depth) => (depth.active > 0 ? { ...depth, oldestWaitingAt: null } : depth))
 }
 
 async function readDepths(queues: EachQueue, store: Store): Promise<QueueDepth[]> {

@@ -13,18 +13,14 @@ export const SWEEPS = [
 ] as const
 export type SweepKind = (typeof SWEEPS)[number]
 
-export interface DeliverJob {
-  deliveryId: string
-}
-
 export interface Queues {
   refreshTokens: Queue
   pollLimits: Queue
   uninstall: Queue
-  deliver: Queue<DeliverJob>
+  deliver: Queue
   tendHistory: Queue
   /** Has a worker look for what is due: a job without data, one at a time of each process. */
-  look(kind: Exclude<keyof typeof QUEUE, 'deliver'>, now: number): Promise<void>
+  look(kind: keyof typeof QUEUE, now: number): Promise<void>
   /**
    * Plans a sweep at a moment, or right away: in this daemon, or those that sweep. Never rejects: what was found is in
    * Redis, and a daemon that was not woken finds it at its next tick.
@@ -60,12 +56,12 @@ export function createQueues(connection: Store, prefix: string, clock: Clock, lo
   // BullMQ wants its own type of connection; a Cluster is one too. Without `skipMetasUpdate` it would write its version
   // at once, into data that may yet turn out to be of a newer one of ours.
   const shared = { connection: connection as Redis, prefix, skipMetasUpdate: true }
-  const once = <T>(name: string) => new Queue<T>(name, { ...shared, defaultJobOptions: ONCE_OPTIONS })
+  const once = (name: string) => new Queue(name, { ...shared, defaultJobOptions: ONCE_OPTIONS })
   const queues = {
     refreshTokens: once(QUEUE.refreshTokens),
     pollLimits: once(QUEUE.pollLimits),
     uninstall: once(QUEUE.uninstall),
-    deliver: once<DeliverJob>(QUEUE.deliver),
+    deliver: once(QUEUE.deliver),
     tendHistory: once(QUEUE.tendHistory),
   }
   // A job of a process that died is held by its worker for a while: that of another is not kept from being taken.

@@ -1,6 +1,6 @@
 import { type FinishDeps, finishGrant } from '../src/accounts/finish-grant.ts'
 import { sweepDigests } from '../src/alerts/send-digests.ts'
-import { recheckWaiting } from '../src/alerts/sending/read-due.ts'
+import { readNextAttempt, recheckWaiting } from '../src/alerts/sending/read-due.ts'
 import { sendAlerts } from '../src/alerts/sending/send-alerts.ts'
 import { dropRemovedReceivers } from '../src/delivery/removed-receivers.ts'
 import { sweepHeartbeat } from '../src/heartbeat/heartbeat.ts'
@@ -18,7 +18,7 @@ import { sweepReceivers } from './sweep-receivers.ts'
 
 /** Far longer than it takes, so that it is begun again only where whoever had begun it died. */
 const SET_BACK_CLAIM_MS = 30_000
-/** Deliveries handed on, and whatever is brought forward, at a time: other commands wait that long. */
+/** Brought forward at a time: other commands wait that long. */
 const BATCH = 500
 
 /**
@@ -29,7 +29,8 @@ async function bringForward({ store, keys, sending, queues, log }: JobDeps, now:
   const before = (await store.hget(keys.fleet, 'set-back')) ?? ''
   const isBegun = Math.abs(now - Number(before)) < SET_BACK_CLAIM_MS
   if (isBegun || (await store.replaceField(keys.fleet, 'set-back', before, now)) === 'stale') return
-  const planned = [...Object.values(keys.due), keys.delivery.deliveriesDue, keys.grants.due]
+  const pending = (await store.zrange(keys.delivery.receivers, 0, '-1')).map(keys.delivery.pending)
+  const planned = [...Object.values(keys.due), ...pending, keys.delivery.receiversDue, keys.grants.due]
   for (const due of planned) while ((await store.claimDue(due, '+inf', BATCH, now, `(${now}`))[0].length === BATCH) {}
   // Pauses of the token endpoint were planned, too: they are learnt again. The turn of a sweep would last for hours.
   await Promise.all([recheckWaiting(sending), store.hdel(keys.fleet, 'endpoint'), store.del(...SWEEPS.map(keys.turn))])
@@ -71,13 +72,18 @@ const SWEEP_OF: Record<SweepKind, (deps: JobDeps) => Promise<number | undefined>
 /** A job that is about to end may not see what comes due now. */
 const LOOK_AGAIN_MS = 1_000
 
+type QueueName = Parameters<Queues['look']>[0]
+
+async function sweepDue(deps: JobDeps, kind: DueSet, queue: QueueName): Promise<number | undefined> {
+  return lookFor(deps, queue, await deps.due.next(kind))
+}
+
 /** Has a job look for what is due, where anything is. */
-async function sweepDue(
-  { due, queues, clock }: JobDeps,
-  kind: DueSet,
-  queue: Parameters<Queues['look']>[0],
+async function lookFor(
+  { queues, clock }: Pick<JobDeps, 'queues' | 'clock'>,
+  queue: QueueName,
+  next: number | undefined,
 ): Promise<number | undefined> {
-  const next = await due.next(kind)
   const now = clock.now()
   if (next === undefined || next > now) return next
   await queues.look(queue, now)
@@ -107,27 +113,19 @@ async function sweepMessages(deps: JobDeps): Promise<number | undefined> {
   return moments.length === 0 ? undefined : Math.min(...moments)
 }
 
-export type AlertsWork = Pick<JobDeps, 'sending' | 'deliveries' | 'queues' | 'metrics' | 'clock'>
+export type AlertsWork = Pick<JobDeps, 'sending' | 'deliveries' | 'receivers' | 'queues' | 'metrics' | 'clock'>
 
-/** Turns news of alerts into deliveries, and due deliveries into jobs. Returns when the next work is due. */
+/** Turns news of alerts into deliveries, and has a job send what is due. Returns when the next work is due. */
 export async function sweepAlerts(deps: AlertsWork): Promise<number | undefined> {
   // One node of a cluster that is away, or what can't be read of one receiver, holds up nothing that is further on.
   const failures = new Failures()
   const sent = await failures.of(() => sendAlerts(deps.sending, deps.clock.now()))
   deps.metrics.alertsRelayed.inc(sent?.found ?? 0)
-  const next = await handOnDeliveries(deps)
+  const next = await lookFor(deps, 'deliver', await readNextAttempt(deps.sending, [...deps.receivers.keys()]))
   await deps.deliveries.forgetDead(deps.clock.now())
   failures.throwFirst()
   const moments = [sent?.next, next].filter((moment) => moment !== undefined)
   return moments.length === 0 ? undefined : Math.min(...moments)
-}
-
-async function handOnDeliveries({ deliveries, queues, clock }: AlertsWork): Promise<number | undefined> {
-  const timestamp = clock.now()
-  const { ids, next } = await deliveries.claim(timestamp, BATCH)
-  const jobs = ids.map((id) => ({ name: 'deliver', data: { deliveryId: id }, opts: { jobId: id, timestamp } }))
-  if (jobs.length > 0) await queues.deliver.addBulk(jobs)
-  return next
 }
 
 /** Digests, and mails that ask customers to connect again: what can't be read for the one keeps nothing from the other. */

@@ -1,13 +1,13 @@
 import { setMaxListeners } from 'node:events'
-import { type Job, Worker } from 'bullmq'
+import { Worker } from 'bullmq'
 import type { Redis } from 'ioredis'
 import type { Store } from '../src/redis/connect.ts'
 import type { InForce } from '../src/runtime/concurrency.ts'
-import { deliver, PER_RECEIVER, type StopSignals } from './deliver.ts'
+import { deliverDue, type StopSignals } from './deliver.ts'
 import type { JobDeps } from './job-deps.ts'
 import { type PlannedSweeps, startSweeps } from './planned-sweeps.ts'
 import { pollLimits } from './poll-limits.ts'
-import { type DeliverJob, QUEUE, type SweepKind } from './queues.ts'
+import { QUEUE, type SweepKind } from './queues.ts'
 import { refreshTokens } from './refresh-tokens.ts'
 import { sweep } from './sweep.ts'
 import { tendHistory } from './tend-history.ts'
@@ -15,14 +15,12 @@ import { uninstall } from './uninstall.ts'
 
 export interface Workers {
   wake: PlannedSweeps['wake']
-  /** Allows as many deliveries at a time as these receivers may have. */
-  follow(services: Pick<JobDeps, 'receivers'>): void
   /** Begins nothing new, lets what is under way finish for up to `atMostMs`, hands back the rest. */
   stop(atMostMs: number): Promise<void>
 }
 
 /** A daemon that leaves the queues to others. */
-export const NO_WORKERS: Workers = { wake: () => {}, follow: () => {}, stop: async () => {} }
+export const NO_WORKERS: Workers = { wake: () => {}, stop: async () => {} }
 
 /** Another daemon that has just swept found what this one would find; later work is found a moment later. */
 const TURN_MS = 400
@@ -44,9 +42,6 @@ export function startWorkers(connection: Store, inForce: InForce<JobDeps>): Work
   const sweeps = startSweeps(watched, clock, log)
   return {
     wake: sweeps.wake,
-    follow: (services) => {
-      workers.deliver.concurrency = deliveriesAtATime(services)
-    },
     stop: async (atMostMs) => {
       stopping.abort(new Error('stopping'))
       const closed = Promise.all([sweeps.stop(), ...Object.values(workers).map((worker) => worker.close())])
@@ -59,14 +54,10 @@ export function startWorkers(connection: Store, inForce: InForce<JobDeps>): Work
   }
 }
 
-type Work<T> = (services: JobDeps, job: T) => Promise<void>
-
-/** The worker of each queue, and how many jobs at a time. */
+/** The worker of each queue: a job lasts while anything is due, and ends for one that goes by another config. */
 function openWorkers(connection: Store, inForce: InForce<JobDeps>, stop: StopSignals) {
-  const open = <T>(name: string, atATime: number, work: Work<T>) => openWorker(connection, inForce, name, atATime, work)
-  /** A job lasts while anything is due, and ends for one that goes by another config. */
-  const onDue = (name: string, work: Work<AbortSignal>) =>
-    open(name, 1, (services) => {
+  const onDue = (name: string, work: (services: JobDeps, stopping: AbortSignal) => Promise<void>) =>
+    openWorker(connection, inForce, name, (services) => {
       const goesOn = () => {
         services.movement.movesOn(name)
         return services === inForce.value
@@ -78,18 +69,19 @@ function openWorkers(connection: Store, inForce: InForce<JobDeps>, stop: StopSig
     pollLimits: onDue(QUEUE.pollLimits, pollLimits),
     uninstall: onDue(QUEUE.uninstall, uninstall),
     tendHistory: onDue(QUEUE.tendHistory, tendHistory),
-    deliver: open<DeliverJob>(QUEUE.deliver, deliveriesAtATime(inForce.value), (now, job) => deliver(now, job, stop)),
+    deliver: onDue(QUEUE.deliver, (services) => deliverDue(services, stop)),
   }
 }
 
-function openWorker<T>(connection: Store, inForce: InForce<JobDeps>, name: string, atATime: number, work: Work<T>) {
+function openWorker(
+  connection: Store,
+  inForce: InForce<JobDeps>,
+  name: string,
+  work: (services: JobDeps) => Promise<void>,
+) {
   const { keys, movement, log } = inForce.value
-  const processor = ({ data }: Job<T, void>) => movement.watch(name, () => inForce.run((now) => work(now, data)))
-  const worker = new Worker<T, void>(name, processor, {
-    connection: connection as Redis,
-    prefix: keys.queues,
-    concurrency: atATime,
-  })
+  const processor = () => movement.watch(name, () => inForce.run(work))
+  const worker = new Worker<unknown, void>(name, processor, { connection: connection as Redis, prefix: keys.queues })
   worker.on('error', (error) => {
     log.warn({ code: 'worker.error', queue: name, err: error }, 'worker: no Redis')
     rest(worker, error)
@@ -107,9 +99,4 @@ function rest(worker: Worker, error: Error): void {
   setTimeout(() => {
     if (worker.closing === undefined) void worker.resume()
   }, REST_MS).unref()
-}
-
-/** How much a job has to do, and not for whom. */
-function deliveriesAtATime({ receivers }: Pick<JobDeps, 'receivers'>): number {
-  return PER_RECEIVER * Math.max(1, receivers.size)
 }

@@ -103,7 +103,7 @@ export async function startApp(
   await inForce.value.deliveries.enable([...inForce.value.receivers.values()], clock.now())
   // The config may have other quiet hours, tags or routes than the one by which they are held back.
   await recheckWaiting(inForce.value)
-  const workers = startWork(daemon, accessTokens)
+  startWork(daemon, accessTokens)
   const endFileWatch = watchFileRoom(log)
   lifecycle.onClose('the watch on open files', async () => endFileWatch())
 
@@ -118,7 +118,7 @@ export async function startApp(
     signInPath: http.signInPath,
     health: async () => judgeHealth(await facts()),
     reload: async (next) => {
-      const followers = { now: [workers, daemon.ticks], http }
+      const followers = { now: [daemon.ticks], http }
       const reloaded = await reload(inForce, followers, reports, next)
       metrics.configReload(true, clock.now())
       await ofConfig.reloaded(reloaded)

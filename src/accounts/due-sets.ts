@@ -51,21 +51,21 @@ export class DueSets {
    */
   async claim(kind: DueSet, most: number, ms: number, first = 0): Promise<Claimed[]> {
     const { due, expiry, fleet } = this.#keys
-    const nearest = kind === 'refresh' ? [expiry, first] : []
-    const [claim, ...hubIds] = await this.#store.claimAccounts(due[kind], most, ms, this.#mark(), fleet, ...nearest)
+    const nearest = kind === 'refresh' ? [expiry, first] : ['', 0]
+    const [claim, ...hubIds] = await this.#store.claimAccounts(due[kind], most, ms, this.mark(), fleet, ...nearest)
     return hubIdsIn(hubIds).map((hubId) => ({ hubId, claim: Number(claim) }))
   }
 
   /** Claims one account, whenever it is due; `before`: when it was. `gone`: it is not planned at all. */
   async claimOne(kind: DueSet, hubId: number, ms: number): Promise<'gone' | 'held' | (Claimed & { before: number })> {
     const { due, fleet } = this.#keys
-    const claimed = await this.#store.claimAccount(due[kind], hubId, Math.round(ms), this.#mark(), fleet)
+    const claimed = await this.#store.claimAccount(due[kind], hubId, Math.round(ms), this.mark(), fleet)
     if (typeof claimed === 'string') return claimed
     return { hubId, claim: Number(claimed[0]), before: Math.floor(Number(claimed[1])) }
   }
 
   /** No plan, and hardly another claim, has this fraction at the same moment. */
-  #mark(): number {
+  mark(): number {
     return (1 + Math.floor(this.#chance() * (FRACTIONS - 1))) / FRACTIONS
   }
 

@@ -52,7 +52,7 @@ async function sendDigest(deps: DigestsWork, receiver: string, due: DueDigest): 
   const id = `msg_${randomBytes(12).toString('hex')}`
   const shown = message.data.alerts.map(alertOf).join(' ')
   const step = [receiver, due.last, due.now, id, stepJson(message), shown]
-  if ((await store.sendDigest(keys.delivery.deliveriesDue, ...step)) === 'lost') return
+  if ((await store.sendDigest(keys.delivery.receiversDue, ...step)) === 'lost') return
   log.info({ code: 'digest.made', receiver, since: isoOf(due.last), delivery: id }, 'a digest is on its way')
   await queues.wake('alerts', due.now)
 }

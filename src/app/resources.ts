@@ -1,5 +1,4 @@
 import type { Config } from '../../config/schema/schema.ts'
-import { Turns } from '../../jobs/deliver.ts'
 import { createQueues, type Queues } from '../../jobs/queues.ts'
 import { DueSets } from '../accounts/due-sets.ts'
 import { endpointAnnouncer } from '../alerts/kinds/fleet-alert.ts'
@@ -47,7 +46,6 @@ export interface Resources extends Omit<AppInput, 'config'> {
   tokens: TokenStore
   /** The provider's answers that Redis has not taken. */
   pending: PendingTokens
-  turns: Turns
   movement: Movement
   /** The door to the provider's token endpoint. Closed before work that may stand in its line. */
   endpoint: TokenEndpoint
@@ -103,7 +101,6 @@ export async function openResources(input: AppInput, lifecycle: Lifecycle, purpo
     endpoint,
     startedAt: clock.steady(),
     inFlight: new InFlight(connections, Math.min(KEPT_FOR_TOKENS, Math.ceil(connections / 4))),
-    turns: new Turns(),
     movement: new Movement(clock, timeout * clientSecret.length),
     follow: (next, vaultKeys) => {
       vault.replace(vaultKeys)

@@ -1,4 +1,4 @@
-import { readFirstDue } from '../alerts/sending/read-due.ts'
+import { readFirstDue, readNextAttempt } from '../alerts/sending/read-due.ts'
 import { DaemonStore } from '../heartbeat/daemons.ts'
 import { HeartbeatStore } from '../heartbeat/heartbeat.ts'
 import type { DialectName } from '../provider/dialects.ts'
@@ -82,27 +82,26 @@ const READ_OF_EACH_END = 200
 
 /** Due moments of the oldest entry at each step of an alert's way; null = there is none. */
 async function readOutbox(store: Store, keys: Keys, known: ReadonlySet<string>) {
-  const { deliveriesDue, delivery } = keys.delivery
-  const [news, first, last] = await Promise.all([
-    readFirstDue({ store, keys }, [...known]),
-    store.zrange(deliveriesDue, 0, String(READ_OF_EACH_END - 1), 'WITHSCORES'),
-    store.zrange(deliveriesDue, -READ_OF_EACH_END, '-1'),
-  ])
-  const ids = new Set([...first.filter((_, n) => n % 2 === 0), ...last])
-  const deliveries = await Promise.all(
-    [...ids].map(async (id) => {
-      const [receiver, createdAt] = await store.hmget(delivery(id), 'receiver', 'createdAt')
-      return { receiver: receiver ?? '', createdAt: Number(createdAt ?? Number.NaN) }
-    }),
-  )
   // A delivery to a receiver that is gone from the config waits for its return: that is no trouble.
-  const waiting = deliveries.filter(({ receiver, createdAt }) => known.has(receiver) && Number.isFinite(createdAt))
+  const [news, attemptDueAt = null, waiting] = await Promise.all([
+    readFirstDue({ store, keys }, [...known]),
+    readNextAttempt({ store, keys }, [...known]),
+    Promise.all([...known].map((receiver) => readWaiting(store, keys, receiver))),
+  ])
   return {
     /** Commit of the oldest entry. */
     oldestEntryAt: news.unsentSince,
     groupDueAt: news.checkAt,
-    attemptDueAt: first[1] === undefined ? null : Number(first[1]),
+    attemptDueAt,
     /** The oldest message that still waits for a receiver to take it. */
-    oldestDelivery: waiting.sort((a, b) => a.createdAt - b.createdAt)[0] ?? null,
+    oldestDelivery: waiting.flat().sort((a, b) => a.createdAt - b.createdAt)[0] ?? null,
   }
+}
+
+async function readWaiting(store: Store, keys: Keys, receiver: string) {
+  const { pending, delivery } = keys.delivery
+  const first = await store.zrange(pending(receiver), 0, String(READ_OF_EACH_END - 1))
+  const ids = new Set([...first, ...(await store.zrange(pending(receiver), -READ_OF_EACH_END, '-1'))])
+  const moments = await Promise.all([...ids].map((id) => store.hget(delivery(id), 'createdAt')))
+  return moments.flatMap((at) => (at === null ? [] : [{ receiver, createdAt: Number(at) }]))
 }

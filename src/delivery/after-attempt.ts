@@ -16,9 +16,8 @@ type Made = Record<'attempts' | 'waitedMs' | 'now' | 'random', number>
 
 /**
  * The next step after an attempt: `attempts` were made so far, this one included, with `waitedMs` between them; `random`
- * is a number from 0 to 1. The last attempt falls on the end of the three days, however the delays add up; a wait that
- * the receiver asked for is kept, and if it reaches beyond the end, this attempt was the last. The waits are counted, and
- * no clock is compared with that of the first attempt: it may have been wrong then.
+ * is a number from 0 to 1. The last attempt falls on the end of the three days, however the delays add up, and whatever wait
+ * the receiver asked for. The waits are counted, and no clock is compared with that of the first attempt: it may have been wrong then.
  */
 export function afterAttempt(outcome: AttemptOutcome, made: Made): AfterAttempt {
   switch (outcome.outcome) {
@@ -28,7 +27,8 @@ export function afterAttempt(outcome: AttemptOutcome, made: Made): AfterAttempt 
       return { next: 'dead', reason: outcome.reason }
     case 'disable':
       if (outcome.waits !== true) return { next: 'dead', reason: outcome.reason }
-      return retry(outcome, made)
+      // Until somebody enables its receiver, or to the end.
+      return retry({ ...outcome, retryAfterMs: GIVE_UP_AFTER }, made)
     case 'retry':
       return retry(outcome, made)
   }
@@ -39,10 +39,9 @@ function retry(
   { attempts, waitedMs, now, random }: Made,
 ): AfterAttempt {
   const end = now + GIVE_UP_AFTER - waitedMs
-  const notBefore = now + retryAfterMs
-  if (now >= end || notBefore > end) return { next: 'dead', reason: gaveUp(attempts, reason) }
+  if (now >= end) return { next: 'dead', reason: gaveUp(attempts, reason) }
   const planned = Math.round(now + delayAfter(attempts) * (1 - JITTER + 2 * JITTER * random))
-  return { next: 'retry', at: Math.min(Math.max(planned, notBefore), end) }
+  return { next: 'retry', at: Math.min(Math.max(planned, now + retryAfterMs), end) }
 }
 
 function delayAfter(attempts: number): number {

@@ -13,10 +13,23 @@ export interface Delivery extends Pick<DeliveryHead, 'id' | 'receiver' | 'create
   message: Message
   /** Attempts that failed so far. */
   attempts: number
-  /** Recipients that have not got it, where others have. */
-  left?: readonly string[]
   /** How long it waited between them, ms. */
   waitedMs: number
+  /** Recipients that have not got it, where others have. */
+  left?: readonly string[]
+}
+
+/** A delivery that is to be sent now. */
+export interface Begun extends Delivery {
+  is: 'begun'
+  /** By the clock of Redis, ms. */
+  now: number
+  /** The claim of its receiver from now on. */
+  claim: number
+  /** Why its receiver is switched off. */
+  disabled?: string
+  /** Set where its message is none. */
+  isUnreadable?: true
 }
 
 /** A delivery without its message. */
@@ -77,15 +90,8 @@ export interface AttemptRecord {
   recipients?: RecipientsRecord
 }
 
-/** Longer than the longest attempt and the wait for its turn, so that a delivery is not tried twice at once. */
+/** Twice the longest attempt: one that begins within the first half ends before another worker may have its receiver. */
 export const CLAIM_MS = 60_000
-/** How soon a delivery that waits for another one is tried again. */
-export const BEHIND_MS = 1_000
-/**
- * Soonest next attempt at a receiver that asked for more time: it may have another address by then, or a test may have
- * arrived.
- */
-const PAUSED_MS = 5 * 60_000
 const DAY_MS = 24 * 3_600_000
 /** A dead delivery is kept, and can be sent again, for this long. */
 const DEAD_KEPT_MS = 30 * DAY_MS
@@ -105,29 +111,28 @@ export class Deliveries {
     this.#keys = keys
   }
 
-  /** Ids of deliveries whose next attempt is due, and when the earliest of the rest is. */
-  async claim(now: number, limit: number): Promise<{ ids: string[]; next: number | undefined }> {
-    const { deliveriesDue } = this.#keys.delivery
-    const [ids, next] = await this.#store.claimDue(deliveriesDue, now, limit, now + CLAIM_MS)
-    return { ids, next: next === '' ? undefined : Number(next) }
-  }
-
   /**
-   * Takes it for one attempt, with what earlier messages that failed have of its alerts. `held`: another worker has it; a number:
-   * when it is due again (ms), because an earlier message of its alerts goes first, or its receiver asked to be left alone;
-   * undefined: there is nothing to send.
+   * The first delivery that is due of a claimed receiver, with what earlier messages that failed have of its alerts; `underWay`: those
+   * that are being sent to it. `lost`: another worker has it; `busy`: what is due waits for what is under way; `idle`: the claim is over, and
+   * something is due at `next`.
    */
-  async begin(id: string, now: number): Promise<Delivery | 'held' | number | undefined> {
-    const waits = [now + BEHIND_MS, GIVE_UP_AFTER, now + PAUSED_MS]
-    const taken = await this.#store.beginAttempt(this.#keys.delivery.deliveriesDue, id, now, CLAIM_MS, ...waits)
-    if (!Array.isArray(taken)) return taken
-    return deliveryOf(id, byName(taken))
+  async begin(
+    { receiver, claim }: { receiver: string; claim: number },
+    underWay: readonly string[],
+  ): Promise<Begun | { is: 'lost' } | { is: 'busy' } | { is: 'idle'; next: number | undefined }> {
+    const { receiversDue } = this.#keys.delivery
+    const begun = await this.#store.beginAttempt(receiversDue, receiver, claim, CLAIM_MS, ...underWay)
+    if (!Array.isArray(begun)) return { is: begun }
+    const [now = '', renewed, disabled = '', id = '', ...fields] = begun
+    if (renewed === undefined) return { is: 'idle', next: now === '' ? undefined : Number(now) }
+    const delivery = deliveryOf(id, byName(fields))
+    return { is: 'begun', now: Number(now), claim: Number(renewed), ...(disabled && { disabled }), ...delivery }
   }
 
   record(delivery: Delivery, record: AttemptRecord, now: number): Promise<Recorded> {
     const keys = this.#keys.delivery
     return this.#store.recordAttempt(
-      keys.deliveriesDue,
+      keys.receiversDue,
       delivery.id,
       now,
       record.outcome,
@@ -140,25 +145,20 @@ export class Deliveries {
       record.answer ?? '',
       record.address ?? '',
       record.pausedUntil ?? '',
+      GIVE_UP_AFTER,
       record.left === undefined ? '' : JSON.stringify(record.left),
       recipientsJson(record.recipients),
     )
   }
 
-  /** Claimed but not tried: due again at `at`. */
-  async handBack({ id }: Delivery, at: number): Promise<void> {
-    const { delivery, deliveriesDue } = this.#keys.delivery
-    await Promise.all([this.#store.hdel(delivery(id), 'heldUntil'), this.#store.zadd(deliveriesDue, 'XX', at, id)])
-  }
-
-  /** True where the receiver asked at a moment (ms), or later, to be left alone. */
-  async isPausedAfter(receiver: string, at: number): Promise<boolean> {
-    return Number(await this.#store.hget(this.#keys.delivery.receiver(receiver), 'pausedAt')) >= at
+  /** Leaves a claimed receiver to whoever takes it up next. */
+  async leave({ receiver, claim }: { receiver: string; claim: number }, now: number): Promise<void> {
+    await this.#store.moveClaim(this.#keys.delivery.receiversDue, receiver, claim, Math.round(now))
   }
 
   /** Waiting for their first or next attempt. */
-  countPending(): Promise<number> {
-    return this.#store.zcard(this.#keys.delivery.deliveriesDue)
+  async countPending(): Promise<number> {
+    return [...(await this.pendingByReceiver()).values()].flat().length
   }
 
   /** Given up, and not forgotten yet. */
@@ -170,9 +170,9 @@ export class Deliveries {
    * Every delivery that is on its way, was given up or has arrived, without its message; arrived ones since a moment.
    */
   async heads(since = 0): Promise<DeliveryHead[]> {
-    const { deliveriesDue, dead, delivered } = this.#keys.delivery
+    const { dead, delivered } = this.#keys.delivery
     const found = await Promise.all([
-      this.#store.zrange(deliveriesDue, 0, '-1'),
+      ...(await this.pendingByReceiver()).values(),
       this.#store.zrangebyscore(dead, since, '+inf'),
       this.#store.zrangebyscore(delivered, since, '+inf'),
     ])
@@ -213,7 +213,7 @@ export class Deliveries {
    * Returns how many.
    */
   async replay({ since, receiver }: Replay, now: number): Promise<number> {
-    const { dead } = this.#keys.delivery
+    const { dead, receiversDue } = this.#keys.delivery
     const ids = await this.#store.zrangebyscore(dead, since, '+inf')
     const disabled = await this.disabled()
     let replayed = 0
@@ -221,20 +221,25 @@ export class Deliveries {
       const head = await this.head(id)
       if (head === undefined || Object.hasOwn(disabled, head.receiver)) continue
       if (receiver !== undefined && head.receiver !== receiver) continue
-      const is = await this.#store.replayDelivery(this.#keys.delivery.deliveriesDue, id, now)
+      const is = await this.#store.replayDelivery(receiversDue, id, now)
       if (is === 'replayed') replayed++
     }
     if (receiver === undefined || Object.hasOwn(disabled, receiver)) return replayed
-    const { deliveriesDue } = this.#keys.delivery
-    for (const id of (await this.idsByReceiver('deliveriesDue')).get(receiver) ?? [])
-      replayed += Number(await this.#store.zadd(deliveriesDue, 'XX', 'LT', 'CH', now, id))
-    return replayed
+    return replayed + (await this.#store.hurryReceiver(receiversDue, receiver, now))
   }
 
-  /** Deliveries that wait, or were given up, by receiver. */
-  async idsByReceiver(kept: 'deliveriesDue' | 'dead'): Promise<Map<string, string[]>> {
-    const ids = await this.#store.zrange(this.#keys.delivery[kept], 0, String(MOST_NAMED))
-    const receivers = await Promise.all(ids.map((id) => this.#store.hget(this.#keys.delivery.delivery(id), 'receiver')))
+  /** Deliveries that wait, by receiver. */
+  async pendingByReceiver(): Promise<Map<string, string[]>> {
+    const { receivers, pending } = this.#keys.delivery
+    const read = async (name: string) => [name, await this.#store.zrange(pending(name), 0, '-1')] as const
+    return new Map(await Promise.all((await this.#store.zrange(receivers, 0, '-1')).map(read)))
+  }
+
+  /** Those that were given up, likewise. */
+  async deadByReceiver(): Promise<Map<string, string[]>> {
+    const { dead, delivery } = this.#keys.delivery
+    const ids = await this.#store.zrange(dead, 0, String(MOST_NAMED))
+    const receivers = await Promise.all(ids.map((id) => this.#store.hget(delivery(id), 'receiver')))
     return Map.groupBy(ids, (_, n) => receivers[n] ?? '')
   }
 
@@ -249,9 +254,9 @@ export class Deliveries {
 
   /** Forgets deliveries that were given up too long ago to be sent again. */
   async forgetDead(now: number): Promise<void> {
-    const { dead, deliveriesDue } = this.#keys.delivery
+    const { dead, receiversDue } = this.#keys.delivery
     const ids = await this.#store.zrangebyscore(dead, '-inf', now - DEAD_KEPT_MS, 'LIMIT', 0, CHUNK)
-    for (const id of ids) await this.#store.forgetDelivery(deliveriesDue, id, 'dead')
+    for (const id of ids) await this.#store.forgetDelivery(receiversDue, id, 'dead')
   }
 
   /** The newest attempts, newest first. */
@@ -272,15 +277,15 @@ export class Deliveries {
    */
   async enable(receivers: readonly Addressed[], now: number): Promise<void> {
     if (receivers.length === 0) return
-    const { deliveriesDue, dead } = this.#keys.delivery
+    const { receiversDue, dead } = this.#keys.delivery
     const marks = receivers.map(({ name, address = '' }) => [name, address] as const)
-    await this.#store.enableReceivers(deliveriesDue, now, ...marks.flat())
+    await this.#store.enableReceivers(receiversDue, now, ...marks.flat())
     const addresses = new Map(marks)
     for (const id of await this.#store.zrange(dead, '0', '-1')) {
       const [receiver, refusedBy] = await this.#store.hmget(this.#keys.delivery.delivery(id), 'receiver', 'refusedBy')
       const address = addresses.get(receiver ?? '')
       if (refusedBy != null && address !== undefined && address !== refusedBy)
-        await this.#store.replayDelivery(deliveriesDue, id, now)
+        await this.#store.replayDelivery(receiversDue, id, now)
     }
   }
 
@@ -298,19 +303,21 @@ function byName(fields: readonly string[]): Fields {
   return Object.fromEntries(fields.flatMap((name, n) => (n % 2 === 0 ? [[name, fields[n + 1]]] : [])))
 }
 
-function deliveryOf(id: string, fields: Fields): Delivery | undefined {
-  const { message, receiver, createdAt, attempts, waitedMs = '0', left } = fields
-  if (message === undefined || receiver === undefined) return undefined
-  const made = JSON.parse(message) as Message
-  const asIs = {
-    id,
-    receiver,
-    createdAt: Number(createdAt),
-    attempts: Number(attempts),
-    waitedMs: Number(waitedMs),
-    ...(left !== undefined && { left: JSON.parse(left) as string[] }),
+function deliveryOf(id: string, fields: Fields): Delivery & Pick<Begun, 'isUnreadable'> {
+  const { message = '', receiver = '', type = '', createdAt, attempts, waitedMs = '0', left } = fields
+  const numbers = { createdAt: Number(createdAt), attempts: Number(attempts), waitedMs: Number(waitedMs) }
+  const known = { id, receiver, ...numbers }
+  try {
+    const made = JSON.parse(message) as Message
+    return {
+      ...known,
+      message: fields.changed === undefined ? made : afterOvertaking(made, fields),
+      ...(left !== undefined && { left: JSON.parse(left) as string[] }),
+    }
+  } catch {
+    const data = { groupKey: '', truncated: 0, alerts: [] }
+    return { ...known, message: { type: type as Message['type'], timestamp: '', data }, isUnreadable: true }
   }
-  return { ...asIs, message: fields.changed === undefined ? made : afterOvertaking(made, fields) }
 }
 
 /** Without the alerts that a newer message has taken over; what this one has taken over is named beside what supersedes it. */

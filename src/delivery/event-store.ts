@@ -65,7 +65,7 @@ export class EventStore {
     const args = events.flatMap(({ id, receiver, hubId, message }) => {
       return [id, receiver, hubId, message.type, JSON.stringify(message)]
     })
-    return this.#store.planEvents(this.#keys.delivery.deliveriesDue, now, ...args)
+    return this.#store.planEvents(this.#keys.delivery.receiversDue, now, ...args)
   }
 
   async forget(ids: readonly string[]): Promise<void> {
@@ -102,7 +102,7 @@ export class EventStore {
     const ids = receivers.flatMap(({ id, receiver }) => [id, receiver])
     const json = message === undefined ? '' : JSON.stringify(message)
     return this.#store.planAcknowledgement(
-      this.#keys.delivery.deliveriesDue,
+      this.#keys.delivery.receiversDue,
       now,
       alert,
       newest,

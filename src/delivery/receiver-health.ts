@@ -147,12 +147,9 @@ export class ReceiverStore {
     { id, receiver, ms, now }: { id: string; receiver: string; ms: number; now: number },
     outcome: AttemptOutcome,
   ): Promise<'recorded' | 'enabled'> {
-    const { log, receiver: keyOf, disabled } = this.#keys.delivery
     const reason = outcome.outcome === 'delivered' ? (outcome.detail ?? '') : outcome.reason
     return this.#store.recordTest(
-      log,
-      keyOf(receiver),
-      disabled,
+      this.#keys.delivery.receiversDue,
       now,
       id,
       receiver,

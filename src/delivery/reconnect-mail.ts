@@ -22,12 +22,9 @@ export async function planReconnectMail(
     timestamp: new Date(now).toISOString(),
     data: { groupKey: `account=${hubId}`, truncated: 0, alerts: [alert] },
   }
-  const { reconnectMail, deliveriesDue, delivery } = keys.delivery
   const id = `msg_${randomBytes(12).toString('hex')}`
   const planned = await store.planReconnectMail(
-    reconnectMail(hubId),
-    deliveriesDue,
-    delivery(id),
+    keys.delivery.reconnectMail(hubId),
     now,
     everyMs,
     id,

@@ -25,17 +25,17 @@ export async function dropRemovedReceivers(deps: RemovedReceiversWork, now: numb
 
 /** Dying in between does the rest again: its name goes last. */
 async function dropReceiver({ store, keys }: RemovedReceiversWork, name: string): Promise<void> {
-  const { waiting, deliveriesDue, dead, delivery, disabled, receivers, ...of } = keys.delivery
+  const { waiting, receiversDue, pending, dead, delivery, disabled, receivers, ...of } = keys.delivery
   const ofName = (field: string) => field.startsWith(`${name}|`)
   for (const some of chunksOf((await store.zrange(waiting, 0, '-1')).filter(ofName))) await store.zrem(waiting, ...some)
-  for (const zset of [deliveriesDue, dead]) {
-    for (const id of await store.zrange(zset, 0, '-1')) {
-      if ((await store.hget(delivery(id), 'receiver')) === name) await store.forgetDelivery(deliveriesDue, id, 'any')
-    }
+  for (const id of await store.zrange(pending(name), 0, '-1')) await store.forgetDelivery(receiversDue, id, 'any')
+  for (const id of await store.zrange(dead, 0, '-1')) {
+    if ((await store.hget(delivery(id), 'receiver')) === name) await store.forgetDelivery(receiversDue, id, 'any')
   }
   await store.hdel(disabled, name)
+  await store.zrem(receiversDue, name)
   await store.zrem(keys.digests.sent, name)
-  const own = [of.known, of.over, of.recent, of.held, of.grouped, of.receiver]
+  const own = [pending, of.lines, of.known, of.over, of.recent, of.held, of.grouped, of.receiver]
   await store.del(...own.map((key) => key(name)))
   await store.zrem(receivers, name)
 }

@@ -32,8 +32,8 @@ const LONGEST_SWEEP_MS = 120_000
 const CALLS_OF_SWEEP = 3
 /** Longest job that is not about accounts. */
 const LONGEST_JOB_MS = 600_000
-/** Jobs that last as long as there is work: their accounts are judged one by one, and that they take up others. */
-const OF_ACCOUNTS = new Set(['refresh-tokens', 'poll-limits', 'uninstall', 'tend-history'])
+/** Jobs that last as long as there is work: their accounts, or attempts, are judged one by one, and that they take up others. */
+const WHILE_DUE = new Set(['refresh-tokens', 'poll-limits', 'uninstall', 'tend-history', 'deliver'])
 
 /**
  * Movement of this process's jobs: a worker that is stuck seems busy from outside. It notes for each queue when a job
@@ -100,7 +100,7 @@ export class Movement {
   oldest(): Oldest[] {
     const now = this.#clock.steady()
     const jobs = [...this.#queues]
-      .filter(([queue]) => !OF_ACCOUNTS.has(queue))
+      .filter(([queue]) => !WHILE_DUE.has(queue))
       .map(([queue, { begun }]) => [queue, begun] as const)
     return [...jobs, ...this.#eachUndertaking()].map(([what, all]) => {
       // Entries are in the order in which they began; only one that went on may be out of it.

@@ -83,7 +83,7 @@ export const listDeliveries = operation({
       counted: isForPeople
         ? [
             Map.groupBy(log, ({ attempt }) => (attempt.outcome === 'delivered' ? attempt.receiver : '')),
-            ...(await Promise.all([deliveries.idsByReceiver('deliveriesDue'), deliveries.idsByReceiver('dead')])),
+            ...(await Promise.all([deliveries.pendingByReceiver(), deliveries.deadByReceiver()])),
           ]
         : [],
     }

@@ -90,8 +90,15 @@ function grantKeys(tag: string) {
 
 function deliveryKeys(tag: string) {
   return {
-    /** zset: delivery id -> next attempt, ms. The steps on deliveries declare it alone, and make the names of the others themselves. */
-    deliveriesDue: `${tag}:due:delivery`,
+    /**
+     * zset: receiver -> when the first of its deliveries is due, or, with a fraction, until when one worker alone sends to it, ms. The
+     * steps on deliveries declare it, and make the names of the others themselves.
+     */
+    receiversDue: `${tag}:due:receiver`,
+    /** zset: delivery that has not arrived and was not given up -> next attempt, ms; those of one moment in their order */
+    pending: (receiver: string) => `${tag}:pending:${receiver}`,
+    /** hash: alert, account (`account=` with its id) or `digest` -> deliveries about it that have not arrived, the oldest first */
+    lines: (receiver: string) => `${tag}:lines:${receiver}`,
     /** hash: alert -> what the receiver was sent of it last, or waits for (JSON); until a while after its end */
     known: (receiver: string) => `${tag}:known:${receiver}`,
     /** zset: alert -> when the receiver was sent its end, or not sent anything of it any more, ms; kept for three days */
@@ -125,8 +132,6 @@ function deliveryKeys(tag: string) {
     silences: `${tag}:silences`,
     /** hash, expires: when a mail that asks to connect the account again was last made, ms, and its delivery */
     reconnectMail: (hubId: number) => `${tag}:reconnect-mail:${hubId}`,
-    /** list: deliveries about an alert, an account (`account=` with its id) or `digest` that have not arrived, the oldest first */
-    line: (receiver: string, subject: string) => `${tag}:line:${receiver}|${subject}`,
     /** hash: the message, attempts so far, the transitions that it carries */
     delivery: (id: string) => `${tag}:delivery:${id}`,
   }

@@ -23,8 +23,8 @@ const on = <Answer>(keys: number, touches?: 'alone'): Step<Answer> => ({
 const ofMany = <Answer>(): Step<Answer> => ({ keys: 'first argument', ofMany: false, guarded: true })
 const OF_MANY: Step<unknown[]> = { keys: 'first argument', ofMany: true, guarded: true }
 
-/** `acknowledged`: so is an alert of it, which may be sent now; `moved`: another address is in force than the one that wants no more; `disabled`: it was switched off by this; `refused`: a recipient is refused that was not before. */
-export type Recorded = 'recorded' | 'unknown' | 'acknowledged' | 'moved' | 'disabled' | 'refused'
+/** `moved`: another address is in force than the one that wants no more; `disabled`: it was switched off by this; `refused`: a recipient is refused that was not before. */
+export type Recorded = 'recorded' | 'unknown' | 'moved' | 'disabled' | 'refused'
 
 /**
  * The atomic steps. Their texts are in `lua/`, a file for each subject; a step begins with `--!step NAME`, and its head lists
@@ -65,12 +65,13 @@ const STEPS = {
   settleNews: on<string[]>(1),
   recheckWaiting: on<number>(1),
   recordSends: on<'recorded' | 'lost'>(1),
-  beginAttempt: on<string[] | 'held' | number>(1),
+  beginAttempt: on<string[] | 'lost' | 'busy'>(1),
   recordAttempt: on<Recorded>(1),
-  recordTest: on<'recorded' | 'enabled'>(3),
+  recordTest: on<'recorded' | 'enabled'>(1),
   replayDelivery: on<'replayed' | 'lost'>(1),
+  hurryReceiver: on<number>(1),
   forgetDelivery: on<'forgotten' | 'lost'>(1),
-  planReconnectMail: on<'planned' | 'not-due'>(3),
+  planReconnectMail: on<'planned' | 'not-due'>(1),
   enableReceivers: on<number>(1),
 }
 

@@ -81,6 +81,6 @@ async function waitingFor(
   }
   if (waits !== undefined)
     return { receiver, where: waits.group === DIGEST ? 'digest' : 'group', until: iso(waits.until ?? null) }
-  const until = await store.zscore(keys.delivery.deliveriesDue, delivery?.id ?? '')
-  return { receiver, where: 'delivery', until: until === null ? null : iso(Number(until)) }
+  const until = await store.zscore(keys.delivery.pending(receiver), delivery?.id ?? '')
+  return { receiver, where: 'delivery', until: until === null ? null : iso(Math.floor(Number(until))) }
 }

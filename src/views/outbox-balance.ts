@@ -1,4 +1,4 @@
-import { readFirstDue } from '../alerts/sending/read-due.ts'
+import { readFirstDue, readNextAttempt } from '../alerts/sending/read-due.ts'
 import type { Store } from '../redis/connect.ts'
 import type { Keys } from '../redis/keys.ts'
 import { readPresentReceivers } from '../redis/present-receivers.ts'
@@ -10,18 +10,20 @@ export async function readOutboxBalance(
   { store, keys }: { store: Store; keys: Keys },
   now: number,
 ): Promise<OutboxShape> {
-  const { deliveriesDue, dead, waiting, underWay } = keys.delivery
-  const [due, inOutbox, waits, [, oldest], [, oldestSent], deliveries, [, attempt], givenUp] = await Promise.all([
-    readFirstDue({ store, keys }, await readPresentReceivers(store, keys)),
+  const { dead, waiting, underWay } = keys.delivery
+  const receivers = await readPresentReceivers(store, keys)
+  const [due, inOutbox, waits, [, oldest], [, oldestSent], counts, attempt = null, givenUp] = await Promise.all([
+    readFirstDue({ store, keys }, receivers),
     store.zcard(keys.unsent),
     store.zcard(waiting),
     store.zrange(waiting, 0, '0', 'WITHSCORES'),
     store.zrange(underWay, 0, '0', 'WITHSCORES'),
-    store.zcard(deliveriesDue),
-    store.zrange(deliveriesDue, 0, '0', 'WITHSCORES'),
+    Promise.all(receivers.map((name) => store.zcard(keys.delivery.pending(name)))),
+    readNextAttempt({ store, keys }, receivers),
     store.zcard(dead),
   ])
-  const late = [due.unsentSince, due.checkAt, momentOf(attempt)].filter((at) => at !== null && at < now)
+  const deliveries = counts.reduce((sum, count) => sum + count, 0)
+  const late = [due.unsentSince, due.checkAt, attempt].filter((at) => at !== null && at < now)
   return {
     pending: inOutbox + waits + deliveries,
     inOutbox,

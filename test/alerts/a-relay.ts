@@ -12,6 +12,7 @@ import type { Keys } from '../../src/redis/keys.ts'
 import { NO_ACCOUNT, stepJson } from '../../src/redis/steps.ts'
 import { proveOutbox } from '../../src/views/verify-outbox.ts'
 import { logLines } from '../support/log-lines.ts'
+import { pendingIds } from '../support/take-due.ts'
 
 export const NOW = Date.parse('2026-11-21T10:00:00.000Z')
 export const WAIT = 30_000
@@ -39,7 +40,7 @@ export function aRelay(store: Store, keys: Keys, more: Settings = {}) {
   const verify = (through = store) =>
     proveOutbox({ store: through, keys, now: () => NOW, pause: async () => {}, readOpen: async () => open })
   const pending = async () => {
-    const ids = await store.zrange(keys.delivery.deliveriesDue, 0, '-1')
+    const ids = await pendingIds(store, keys)
     const hashes = await Promise.all(ids.map((id) => store.hgetall(keys.delivery.delivery(id))))
     return hashes.flatMap(({ message, receiver = '', createdAt, attempts, state }, n): Delivery[] => {
       if (message === undefined || state !== undefined) return []

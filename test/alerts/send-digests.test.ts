@@ -10,6 +10,7 @@ import type { Store } from '../../src/redis/connect.ts'
 import { properties, readings } from '../limits/reports.ts'
 import { changePolls } from '../support/changed-polls.ts'
 import { HandClock } from '../support/hand-clock.ts'
+import { takeDue } from '../support/take-due.ts'
 import { worldOfFile } from '../support/world.ts'
 import { dyingAt } from './a-relay.ts'
 import { anAlert } from './an-alert.ts'
@@ -35,7 +36,6 @@ interface Settings {
 async function daemons(schedules: Record<string, DigestSchedule> = { ops: daily }) {
   const w = await world({ clock: new HandClock(Date.parse('2026-11-21T06:59:00.000Z')) })
   const { services, store, keys, clock } = w
-  const { deliveries } = services
   const daemon =
     ({ digests = schedules, routes = ROUTES, max = 200, ahead = 0, store: own = store }: Settings = {}) =>
     () =>
@@ -49,12 +49,7 @@ async function daemons(schedules: Record<string, DigestSchedule> = { ops: daily 
   const seen: Message[] = []
   /** Delivers what is due; all that arrived by then. */
   const arrived = async (): Promise<Message[]> => {
-    for (const id of (await deliveries.claim(clock.now(), 100)).ids) {
-      const begun = await deliveries.begin(id, clock.now())
-      if (typeof begun !== 'object') continue
-      seen.push(begun.message)
-      await deliveries.record(begun, { outcome: 'delivered', nextAt: null, reason: '', ms: 1 }, clock.now())
-    }
+    seen.push(...(await takeDue({ store, keys })).map(({ message }) => message))
     return seen
   }
   const reads = (hubId: number, usage: number) =>
@@ -238,7 +233,7 @@ test('a receiver whose digest can not be made keeps no other from its own', asyn
   const { daemon, arrived, clock, keys, store, said } = await daemons({ broken: daily, ops: daily })
   await daemon()()
   clock.move(MINUTE)
-  await store.set(keys.delivery.line('broken', 'digest'), 'another type')
+  await store.set(keys.delivery.lines('broken'), 'another type')
   await daemon()()
   expect(await arrived()).toHaveLength(1)
   expect(said('digest.error')).toMatchObject([{ receiver: 'broken' }])

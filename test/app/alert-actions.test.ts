@@ -15,6 +15,7 @@ import { configOf, KEY } from '../config/load-text.ts'
 import { HandClock } from '../support/hand-clock.ts'
 import { logLines } from '../support/log-lines.ts'
 import { redisOfFile } from '../support/of-file.ts'
+import { pendingIds } from '../support/take-due.ts'
 
 const ANN = { name: 'ann', via: 'command' } as const
 const redis = redisOfFile()
@@ -56,7 +57,7 @@ routes: ${routes}
     }
   }
   const told = async () => {
-    const ids = await store.zrange(keys.delivery.deliveriesDue, 0, '-1')
+    const ids = await pendingIds(store, keys)
     const messages = await Promise.all(ids.map((id) => store.hget(keys.delivery.delivery(id), 'message')))
     return messages.flatMap((text) => JSON.parse(text ?? '').data.alerts.map(({ id }: Alert) => id))
   }

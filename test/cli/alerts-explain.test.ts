@@ -5,7 +5,6 @@ import type { AlertsDeps } from '../../src/alerts/deps.ts'
 import { sendAlerts } from '../../src/alerts/sending/send-alerts.ts'
 import { SilenceStore } from '../../src/alerts/silence-store.ts'
 import { ruleSetOf } from '../../src/app/settings.ts'
-import { Deliveries } from '../../src/delivery/deliveries.ts'
 import type { Store } from '../../src/redis/connect.ts'
 import type { Keys } from '../../src/redis/keys.ts'
 import { associations, properties, readings } from '../limits/reports.ts'
@@ -14,6 +13,7 @@ import { plimsoll, plimsollHere } from '../support/command.ts'
 import { HandClock } from '../support/hand-clock.ts'
 import { logLines } from '../support/log-lines.ts'
 import { pollAndTell } from '../support/polled-account.ts'
+import { takeDue } from '../support/take-due.ts'
 import { commandsOfFile } from './commands-of-file.ts'
 
 const MINUTE = 60_000
@@ -90,17 +90,14 @@ async function poll(hubId: number, at: number, usage: number, polls = 0, limit =
 async function send(at: number): Promise<void> {
   await sendAlerts(relay, at)
   await sendAlerts(relay, at + 30_000)
-  const deliveries = new Deliveries(store, keys)
-  const { ids } = await deliveries.claim(at + 30_000, 100)
-  for (const id of ids) {
-    const delivery = await deliveries.begin(id, at + 30_000)
-    if (typeof delivery !== 'object') throw new Error(`no delivery ${id}`)
-    const isMail = delivery.receiver === 'ops-mail'
-    const record = isMail
-      ? { outcome: 'delivered' as const, nextAt: null, reason: '250 taken', ms: 80 }
-      : { outcome: 'retry' as const, nextAt: at + 35_000, reason: '503 not now', ms: 90 }
-    await deliveries.record(delivery, record, at + 31_000)
-  }
+  await takeDue(
+    { store, keys },
+    ({ receiver }) =>
+      receiver === 'ops-mail'
+        ? { reason: '250 taken', ms: 80 }
+        : { outcome: 'retry', nextAt: at + 35_000, reason: '503 not now', ms: 90 },
+    at + 31_000,
+  )
 }
 
 /** All that stands in Redis; but for hashes that lost a long field, which come in another order each time. */

@@ -6,7 +6,6 @@ import { decodeState, encodeState } from '../../src/alerts/alert-state.ts'
 import { sendAlerts } from '../../src/alerts/sending/send-alerts.ts'
 import { SilenceStore } from '../../src/alerts/silence-store.ts'
 import { ruleSetOf } from '../../src/app/settings.ts'
-import { Deliveries } from '../../src/delivery/deliveries.ts'
 import { displayWidth } from '../../src/text/display-width.ts'
 import { associations, properties, readings } from '../limits/reports.ts'
 import { seedAccount } from '../support/accounts.ts'
@@ -14,6 +13,7 @@ import { plimsollHere } from '../support/command.ts'
 import { HandClock } from '../support/hand-clock.ts'
 import { logLines } from '../support/log-lines.ts'
 import { pollAndTell } from '../support/polled-account.ts'
+import { takeDue } from '../support/take-due.ts'
 import { commandsOfFile } from './commands-of-file.ts'
 
 const NOW = Date.parse('2026-11-21T10:00:00.000Z')
@@ -48,12 +48,7 @@ async function anAccountOfStrangers(): Promise<void> {
   }
   await sendAlerts(relay, at)
   await sendAlerts(relay, at + 3_600_000)
-  const deliveries = new Deliveries(store, keys)
-  for (const id of (await deliveries.claim(at + 3_600_000, 100)).ids) {
-    const delivery = await deliveries.begin(id, at)
-    if (typeof delivery !== 'object') throw new Error(`no delivery ${id}`)
-    await deliveries.record(delivery, { outcome: 'retry', nextAt: at + 5_000, reason: HOSTILE, ms: 1 }, at)
-  }
+  await takeDue({ store, keys }, () => ({ outcome: 'retry', nextAt: NOW + 3_600_000, reason: HOSTILE }), at)
   const matchers = [{ name: 'account' as const, value: '1' }]
   await silences.add({ matchers, author: HOSTILE, comment: HOSTILE, createdAt: at, endsAt: NOW + 3_600_000 })
   const { alerts } = keys.account(1)

@@ -58,9 +58,12 @@ test('the last attempt falls on the end of the three days, and after it the deli
   })
 })
 
-test('a wait that reaches beyond the three days makes the delivery dead', () => {
-  const outcome = { ...refused, retryAfterMs: 3 * HOUR }
-  expect(after(13, 70 * HOUR, outcome, FIRST + 70 * HOUR, 0.5)).toMatchObject({ next: 'dead' })
+test('of a wait that reaches beyond the three days the last attempt is the end, and so it is of a receiver that is switched off', () => {
+  for (const outcome of [
+    { ...refused, retryAfterMs: 3 * HOUR },
+    { outcome: 'disable', reason: 'login refused', waits: true } as const,
+  ])
+    expect(after(13, 70 * HOUR, outcome, FIRST + 70 * HOUR, 0.5)).toEqual({ next: 'retry', at: FIRST + THREE_DAYS })
 })
 
 test('whatever happens, the next attempt is later than now, within three days and never before Retry-After', () => {
@@ -78,7 +81,7 @@ test('whatever happens, the next attempt is later than now, within three days an
         if (next.next !== 'retry') return
         expect(next.at).toBeGreaterThan(now)
         expect(next.at).toBeLessThanOrEqual(FIRST + THREE_DAYS)
-        expect(next.at).toBeGreaterThanOrEqual(now + (retryAfterMs ?? 0))
+        expect(next.at).toBeGreaterThanOrEqual(Math.min(now + (retryAfterMs ?? 0), FIRST + THREE_DAYS))
       },
     ),
   )

@@ -126,7 +126,7 @@ test('one incident lives through warning, critical, acknowledged, resolved, what
     far.swallows = false
     const swallowed = far.taken.length
     await soon('taken and noted', () => far.taken.length > swallowed)
-    await eventually('nothing is on its way', async () => (await store.zcard(KEYS.delivery.deliveriesDue)) === 0)
+    await eventually('nothing is on its way', async () => (await store.zcard(KEYS.delivery.receiversDue)) === 0)
   }
   const poll = async (usage: number) => {
     await uses(usage)

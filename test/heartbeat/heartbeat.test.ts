@@ -137,20 +137,22 @@ const BOUNDS: [what: string, says: RegExp, cross: Cross, back: Cross][] = [
   [
     'an attempt that is due',
     /A message should have been sent 16 min ago/,
-    (store, keys, now) => store.zadd(keys.delivery.deliveriesDue, now - 15 * MINUTE, 'gone'),
-    (store, keys) => store.del(keys.delivery.deliveriesDue),
+    (store, keys, now) => store.zadd(keys.delivery.receiversDue, now - 15 * MINUTE, 'ops-mail'),
+    (store, keys) => store.del(keys.delivery.receiversDue),
   ],
   [
     'a message that its receiver does not take',
     /The receiver ops-mail has not taken a message for 16 min/,
     async (store, keys, now) => {
       // Behind many that are due sooner, and one for a receiver that is gone.
-      for (let n = 0; n < 300; n++) await store.zadd(keys.delivery.deliveriesDue, now + 2 * MINUTE + n, `new-${n}`)
+      const { pending } = keys.delivery
+      for (let n = 0; n < 300; n++) await store.zadd(pending('ops-mail'), now + 2 * MINUTE + n, `new-${n}`)
       await store.hset(keys.delivery.delivery('old'), { receiver: 'ops-mail', createdAt: now - 15 * MINUTE })
       await store.hset(keys.delivery.delivery('older'), { receiver: 'gone', createdAt: now - 2 * HOUR })
-      await store.zadd(keys.delivery.deliveriesDue, now + 10 * HOUR, 'old', now + 11 * HOUR, 'older')
+      await store.zadd(pending('ops-mail'), now + 10 * HOUR, 'old')
+      await store.zadd(pending('gone'), now + 11 * HOUR, 'older')
     },
-    (store, keys) => store.zrem(keys.delivery.deliveriesDue, 'old'),
+    (store, keys) => store.zrem(keys.delivery.pending('ops-mail'), 'old'),
   ],
 ]
 

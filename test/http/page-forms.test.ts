@@ -4,6 +4,7 @@ import { createSessions } from '../../src/http/access/session.ts'
 import { isSameText } from '../../src/runtime/secret.ts'
 import { createVault } from '../../src/tokens/vault.ts'
 import { redisOfFile } from '../support/of-file.ts'
+import { takeDue } from '../support/take-due.ts'
 import { badDay } from './in-browser/scenes.ts'
 import { ADMIN_TOKEN, FORM, openServer } from './open-server.ts'
 
@@ -392,7 +393,7 @@ test('attempts to deliver are narrowed by receiver and outcome, and each names i
   expect(await deps.deliveries.countDead()).toBe(1)
   // One was given up, the other waits for its next attempt.
   expect(await retry('ops-mail')).toBe('/deliveries?done=replayed')
-  expect((await deps.deliveries.claim(deps.clock.now(), 10)).ids).toHaveLength(3)
+  expect(await takeDue(deps)).toHaveLength(3)
   expect((await send('/deliveries/replay', 'since=soon')).text).toContain('since: must be a time like')
 })
 

@@ -3,8 +3,10 @@ import { mailInstallers } from '../../jobs/mail-installers.ts'
 import { addresseeFor, changeContact } from '../../src/accounts/contact.ts'
 import { encodeState, openedState, TOKEN_FIELD } from '../../src/alerts/alert-state.ts'
 import type { Silence } from '../../src/alerts/silence.ts'
+import type { Delivery } from '../../src/delivery/deliveries.ts'
 import { NO_ACCOUNT } from '../../src/redis/steps.ts'
 import { aMessage, aTokenAlert } from '../delivery/example-messages.ts'
+import { pendingIds } from '../support/take-due.ts'
 import { worldOfFile } from '../support/world.ts'
 
 const inWorld = worldOfFile()
@@ -22,8 +24,6 @@ async function world(brand: object = { name: 'Example App' }) {
     change: ({ sending }) => ({ sending: { ...sending, silences: { active: async () => silences } as never } }),
   })
   const { store, keys, clock, services } = w
-  const { deliveries } = services
-  const waiting = () => store.zrange(keys.delivery.deliveriesDue, 0, '-1')
   const setState = async (hubId: number, state: 'active' | 'reauthorize') => {
     const lists = keys.state
     for (const other of [lists.active, lists.reauthorize]) await store.zrem(other, hubId)
@@ -45,14 +45,18 @@ async function world(brand: object = { name: 'Example App' }) {
     },
     /** What is sent by a sweep. */
     sweep: async () => {
-      const before = new Set(await waiting())
+      const before = new Set(await pendingIds(store, keys))
       await mailInstallers(services)
-      const ids = (await waiting()).filter((id) => !before.has(id))
-      const taken = await Promise.all(ids.map((id) => deliveries.begin(id, clock.now())))
-      return taken.flatMap((one) => (typeof one === 'object' ? [one] : []))
+      const ids = (await pendingIds(store, keys)).filter((id) => !before.has(id))
+      return Promise.all(
+        ids.map(async (id): Promise<Delivery> => {
+          const { receiver = '', message = '' } = await store.hgetall(keys.delivery.delivery(id))
+          return { id, receiver, message: JSON.parse(message), createdAt: clock.now(), attempts: 0, waitedMs: 0 }
+        }),
+      )
     },
-    arrive: (sent: Parameters<typeof deliveries.record>[0]) =>
-      deliveries.record(sent, { outcome: 'delivered', nextAt: null, reason: '', ms: 1 }, clock.now()),
+    arrive: (sent: Delivery) =>
+      services.deliveries.record(sent, { outcome: 'delivered', nextAt: null, reason: '', ms: 1 }, clock.now()),
     silence: (hubId: number) =>
       silences.push({
         id: 's',

@@ -1,10 +1,11 @@
 import type { SMTPServerOptions } from 'smtp-server'
 import { expect, onTestFinished, test } from 'vitest'
-import { deliver } from '../../jobs/deliver.ts'
+import { deliverDue } from '../../jobs/deliver.ts'
 import { sweepReceivers } from '../../jobs/sweep-receivers.ts'
 import type { Message } from '../../src/alerts/alert.ts'
 import { testMessage } from '../../src/alerts/kinds/delivery-alert.ts'
 import { decodeEntry } from '../../src/alerts/outbox.ts'
+import { readNextAttempt } from '../../src/alerts/sending/read-due.ts'
 import type { Receiver } from '../../src/delivery/receiver.ts'
 import { plimsollBody } from '../../src/delivery/receivers/webhook/plimsoll.ts'
 import { receiverStatus, receiverText } from '../../src/views/deliveries.ts'
@@ -59,17 +60,16 @@ async function open(options: SMTPServerOptions, settings: Record<string, unknown
     post: async (given: Message = testMessage('ops', clock.now(), 'https://plimsoll.example.com/deliveries')) => {
       const id = `msg_${++count}`
       const message = JSON.stringify(given)
-      await store.hset(keys.delivery.delivery(id), { receiver: 'ops', message, createdAt: clock.now(), attempts: 0 })
-      await store.zadd(keys.delivery.deliveriesDue, clock.now(), id)
+      await store.planEvents(keys.delivery.receiversDue, clock.now(), id, 'ops', count, given.type, message)
       return id
     },
     /** What is due is tried, as much at a time as a daemon does, until the clock has moved on by `ms`. */
     live: async (ms: number) => {
       const end = clock.now() + ms
       while (clock.now() < end) {
-        const { ids, next } = await deliveries.claim(clock.now(), 100)
-        await Promise.all(ids.map((deliveryId) => deliver(deps, { deliveryId }, { stopping: never, abandon: never })))
-        if (ids.length === 0) clock.move(Math.max(1, Math.min(next ?? end, end) - clock.now()))
+        await deliverDue(deps, { stopping: never, abandon: never })
+        const next = (await readNextAttempt({ store, keys }, ['ops'])) ?? end
+        if (next > clock.now()) clock.move(Math.min(next, end) - clock.now())
       }
     },
     /** `alerts test`. */

@@ -1,9 +1,16 @@
 import { expect, test } from 'vitest'
 import { sendEvents } from '../../jobs/send-events.ts'
 import { acknowledgeState, storeAcknowledgement, withdrawAcknowledgement } from '../../src/alerts/acknowledge.ts'
-import { alertOf } from '../../src/alerts/alert.ts'
-import { alertId, encodeState, openedState, TOKEN_FIELD, transitionOf } from '../../src/alerts/alert-state.ts'
-import { type AttemptRecord, BEHIND_MS, CLAIM_MS } from '../../src/delivery/deliveries.ts'
+import { alertOf, type Message } from '../../src/alerts/alert.ts'
+import {
+  alertId,
+  encodeState,
+  openedState,
+  type SeriesState,
+  TOKEN_FIELD,
+  transitionOf,
+} from '../../src/alerts/alert-state.ts'
+import type { AttemptRecord } from '../../src/delivery/deliveries.ts'
 import { EventStore } from '../../src/delivery/event-store.ts'
 import { accountSteps } from '../../src/redis/account-steps.ts'
 import { NO_ACCOUNT, NO_ALERT_WRITES, stepJson } from '../../src/redis/steps.ts'
@@ -11,6 +18,7 @@ import { aRelay, INTERVAL, WAIT } from '../alerts/a-relay.ts'
 import { claimRefresh } from '../support/accounts.ts'
 import { HandClock } from '../support/hand-clock.ts'
 import { stateIn } from '../support/state-in.ts'
+import { pendingIds, takeDue } from '../support/take-due.ts'
 import { HUB, worldOfFile } from '../support/world.ts'
 
 const inWorld = worldOfFile()
@@ -21,13 +29,7 @@ async function world(eventReceivers = { accounts: ['hook'], acknowledgements: []
   const { store, keys, clock, services } = w
   const relay = aRelay(store, keys, { routes: [{ to: ['pager'] }], receivers: ['hook', 'pager', 'mail'] })
   const deps = { ...services, eventReceivers, sending: relay.deps }
-  const waiting = () => store.zrange(keys.delivery.deliveriesDue, 0, '-1')
-  const record = async (id: string, outcome: AttemptRecord['outcome'], nextAt: number | null = null) => {
-    const begun = await relay.deliveries.begin(id, clock.now())
-    if (typeof begun !== 'object') return begun
-    await relay.deliveries.record(begun, { outcome, nextAt, reason: 'so', ms: 1 }, clock.now())
-    return begun.message
-  }
+  const waiting = () => pendingIds(store, keys)
   return {
     store,
     keys,
@@ -35,24 +37,19 @@ async function world(eventReceivers = { accounts: ['hook'], acknowledgements: []
     relay,
     deps,
     waiting,
-    record,
     sweep: () => sendEvents(deps),
-    /** What is on its way to a receiver, in the order of its making, and arrives. */
-    arrive: async () => {
-      const types: string[] = []
-      for (let round = 0; round < 20; round++) {
-        for (const id of await waiting()) {
-          const message = await record(id, 'delivered')
-          if (typeof message === 'object') types.push(message.type)
-        }
-        clock.move(BEHIND_MS)
-      }
-      return types
+    /** What is on its way is sent, and arrives where nothing else is said. */
+    arrive: async (outcomes: Partial<Record<Message['type'], AttemptRecord['outcome']>> = {}) => {
+      const taken = await takeDue({ store, keys }, ({ message }) => {
+        const outcome = outcomes[message.type] ?? 'delivered'
+        return { outcome, nextAt: outcome === 'retry' ? clock.now() + 3_600_000 : null }
+      })
+      return taken.map(({ message }) => message)
     },
-    import: async (replace = '') =>
+    import: async (replace = '', hubId = HUB) =>
       store.importAccount(
-        keys.own(HUB),
-        HUB,
+        keys.own(hubId),
+        hubId,
         clock.now(),
         'token',
         replace,
@@ -106,7 +103,7 @@ test('what happens to an account is sent in order, each once, though it is put o
   await one.uninstall()
   await one.uninstall()
   await one.sweep()
-  expect(await one.arrive()).toEqual([
+  expect(typesOf(await one.arrive())).toEqual([
     'account.connected',
     'account.reauthorize',
     'account.recovered',
@@ -123,28 +120,23 @@ test('a message about an account has its name, and nothing of an alert', async (
   const one = await world()
   await one.import()
   await one.sweep()
-  const [id = ''] = await one.waiting()
-  expect(await one.record(id, 'delivered')).toMatchObject({
-    type: 'account.connected',
-    data: { account: { hubId: HUB, hubDomain: 'acme.example.com' }, alerts: [] },
-  })
+  expect(await one.arrive()).toMatchObject([
+    { type: 'account.connected', data: { account: { hubId: HUB, hubDomain: 'acme.example.com' }, alerts: [] } },
+  ])
 })
 
 test('one that fails is waited for by the next of its account, and by no other; one that is given up is not', async () => {
   const one = await world()
   await one.import()
-  await one.sweep()
-  const [first = ''] = await one.waiting()
   await one.lose()
+  await one.import('replace', HUB + 64)
   await one.sweep()
-  const [second = ''] = (await one.waiting()).filter((id) => id !== first)
-  const now = one.clock.now()
-  expect(await one.relay.deliveries.begin(second, now)).toBe(now + BEHIND_MS)
-  expect(await one.record(first, 'retry', now + 120_000)).toMatchObject({ type: 'account.connected' })
-  expect(await one.relay.deliveries.begin(second, now)).toBe(now + 120_000)
-  one.clock.move(120_000)
-  await one.record(first, 'dead')
-  expect(await one.record(second, 'delivered')).toMatchObject({ type: 'account.reauthorize' })
+  const failing = { 'account.connected': 'retry' } as const
+  expect(typesOf(await one.arrive(failing))).toEqual(['account.connected', 'account.connected'])
+  expect(typesOf(await one.arrive(failing))).toEqual([])
+  one.clock.move(3_600_000)
+  const types = typesOf(await one.arrive({ 'account.connected': 'dead' }))
+  expect(types).toEqual(['account.connected', 'account.reauthorize', 'account.connected'])
 })
 
 test('a daemon that dies after it put them on their way, and a node that forgets them, cost nothing', async () => {
@@ -153,7 +145,7 @@ test('a daemon that dies after it put them on their way, and a node that forgets
   await one.sweep()
   const [id = ''] = await one.waiting()
   await one.store.del(one.keys.delivery.delivery(id))
-  await one.store.zrem(one.keys.delivery.deliveriesDue, id)
+  await one.store.zrem(one.keys.delivery.pending('hook'), id)
   await one.sweep()
   expect(await one.waiting()).toEqual([id])
 })
@@ -170,8 +162,10 @@ test('a daemon without a receiver that wants them leaves them to another for an 
   expect(await one.store.xlen(accountEvents)).toBe(3)
   await one.sweep()
   expect(await one.store.xlen(accountEvents)).toBe(1)
-  expect(await one.arrive()).toEqual(['account.connected'])
+  expect(typesOf(await one.arrive())).toEqual(['account.connected'])
 })
+
+const repeatedState = (state: SeriesState): SeriesState => ({ ...state, transitions: state.transitions + 1 })
 
 /** An open alert of an account, which `pager` is sent. */
 async function withAlert(one: Awaited<ReturnType<typeof world>>) {
@@ -188,10 +182,23 @@ async function withAlert(one: Awaited<ReturnType<typeof world>>) {
   const deps = { ...one.relay.deps, acknowledgeForMs: 86_400_000 }
   return {
     alert,
-    close: () => one.relay.look(one.clock.now() + WAIT),
+    close: async () => {
+      one.clock.move(WAIT)
+      await one.relay.look(one.clock.now())
+    },
     acknowledge: () =>
       storeAcknowledgement(deps, { id: alertOf(alert), hubId: HUB, level: 'critical' }, { by: 'ann' }, one.clock.now()),
     withdraw: () => withdrawAcknowledgement(deps, { id: alertOf(alert), hubId: HUB }, one.clock.now()),
+    /** It is told once more. */
+    again: async () => {
+      const known = repeatedState(stateIn((await one.store.hget(alerts, TOKEN_FIELD)) ?? ''))
+      const alert = transitionOf(account, TOKEN_FIELD, known, { ...sent, reason: 'repeat', at: one.clock.now() })
+      await one.store.hset(alerts, TOKEN_FIELD, encodeState(known))
+      await one.relay.commit({ alert })
+      await one.relay.look(one.clock.now())
+      one.clock.move(WAIT + INTERVAL)
+      await one.relay.look(one.clock.now())
+    },
     end: async () => {
       await one.store.hdel(alerts, TOKEN_FIELD)
       const id = alert.id.replace(/\d+$/, '9')
@@ -203,6 +210,7 @@ async function withAlert(one: Awaited<ReturnType<typeof world>>) {
   }
 }
 
+const typesOf = (messages: readonly Message[]) => messages.map(({ type }) => type)
 const ACKS = { accounts: [], acknowledgements: ['pager', 'hook'] }
 
 test('an acknowledgement is sent to who was sent the alert, after it', async () => {
@@ -214,19 +222,31 @@ test('an acknowledgement is sent to who was sent the alert, after it', async () 
   expect(await one.waiting()).toEqual([])
   await close()
   await one.sweep()
-  expect(await one.waiting()).toHaveLength(1)
-  const [firing = ''] = await one.waiting()
-  await one.record(firing, 'delivered')
   await one.sweep()
-  await one.sweep()
-  const [id = '', ...others] = await one.waiting()
-  expect(others).toEqual([])
-  expect(await one.relay.deliveries.head(id)).toMatchObject({ receiver: 'pager', type: 'alert.acknowledged' })
-  expect(await one.record(id, 'delivered')).toMatchObject({
+  const [firing, acknowledged, ...others] = await one.arrive()
+  expect([firing?.type, others]).toEqual(['alert.firing', []])
+  expect(acknowledged).toMatchObject({
+    type: 'alert.acknowledged',
     data: { alerts: [{ kind: 'token', level: 'critical' }], acknowledged: { by: 'ann' } },
   })
   await one.sweep()
   expect(await one.waiting()).toEqual([])
+})
+
+test('one whose alert is told anew before it could be sent is sent behind that', async () => {
+  const one = await world(ACKS)
+  const { acknowledge, close, again } = await withAlert(one)
+  await acknowledge()
+  await close()
+  await one.sweep()
+  expect(typesOf(await one.arrive({ 'alert.firing': 'retry' }))).toEqual(['alert.firing'])
+  await again()
+  await one.sweep()
+  expect(await one.arrive()).toMatchObject([
+    { type: 'alert.firing', data: { alerts: [{ supersedes: [expect.any(String)] }] } },
+  ])
+  await one.sweep()
+  expect(typesOf(await one.arrive())).toEqual(['alert.acknowledged'])
 })
 
 test('one that was made while a digest with its alert, or an earlier one, was on its way is sent after that', async () => {
@@ -237,8 +257,8 @@ test('one that was made while a digest with its alert, or an earlier one, was on
     await one.arrive()
     if (before === 'digest') {
       const message = JSON.stringify({ type: 'alert.digest', data: { groupKey: '', truncated: 0, alerts: [alert] } })
-      const { deliveriesDue } = one.keys.delivery
-      await one.store.sendDigest(deliveriesDue, 'pager', '', one.clock.now(), 'msg_1', message, alertOf(alert))
+      const { receiversDue } = one.keys.delivery
+      await one.store.sendDigest(receiversDue, 'pager', '', one.clock.now(), 'msg_1', message, alertOf(alert))
     } else {
       await acknowledge()
       await one.sweep()
@@ -247,10 +267,8 @@ test('one that was made while a digest with its alert, or an earlier one, was on
     }
     await acknowledge()
     await one.sweep()
-    expect(await one.waiting()).toHaveLength(1)
-    expect(await one.arrive()).toEqual([`alert.${before === 'digest' ? 'digest' : 'acknowledged'}`])
-    await one.sweep()
-    expect(await one.arrive()).toEqual(['alert.acknowledged'])
+    const first = before === 'digest' ? 'alert.digest' : 'alert.acknowledged'
+    expect(typesOf(await one.arrive())).toEqual([first, 'alert.acknowledged'])
   }
 })
 
@@ -262,7 +280,7 @@ test('one that is withdrawn, or whose alert is over, before it could be sent, is
     await one.sweep()
     await alert[undo]()
     await alert.close()
-    for (const id of await one.waiting()) await one.record(id, 'delivered')
+    await one.arrive()
     await one.sweep()
     expect(await one.waiting()).toEqual([])
     one.clock.move(60_000)
@@ -328,59 +346,21 @@ test('where no receiver wants acknowledgements none is left of an alert that is 
   expect(await one.store.exists(one.keys.acknowledged, one.keys.acknowledgementsDue)).toBe(0)
 })
 
-/** It is on its way, and a moment later so is the end of its alert. */
-async function acknowledgedAndOver() {
-  const one = await world(ACKS)
-  const alert = await withAlert(one)
-  await alert.close()
-  const [firing = ''] = await one.waiting()
-  await one.record(firing, 'delivered')
-  await alert.acknowledge()
-  await one.sweep()
-  const [ack = ''] = await one.waiting()
-  one.clock.move(1)
-  await alert.end()
-  const [end = ''] = (await one.waiting()).filter((id) => id !== ack)
-  return { one, ack, end }
-}
-
-test('the end of an alert waits for its acknowledgement, which is tried at once', async () => {
-  const { one, ack, end } = await acknowledgedAndOver()
-  const now = one.clock.now()
-  expect(await one.relay.deliveries.begin(end, now)).toBe(now + BEHIND_MS)
-  expect(await one.record(ack, 'delivered')).toMatchObject({ type: 'alert.acknowledged' })
-  expect(await one.record(end, 'delivered')).toMatchObject({ type: 'alert.resolved' })
-})
-
-test('the end waits for an attempt that a dead daemon took with it, then for the one after it', async () => {
-  const { one, ack, end } = await acknowledgedAndOver()
-  await one.relay.deliveries.begin(ack, one.clock.now())
-  expect(await one.relay.deliveries.begin(end, one.clock.now())).toBe(one.clock.now() + BEHIND_MS)
-  one.clock.move(CLAIM_MS + 1)
-  expect(await one.record(ack, 'delivered')).toMatchObject({ type: 'alert.acknowledged' })
-  expect(await one.record(end, 'delivered')).toMatchObject({ type: 'alert.resolved' })
-})
-
-test.each([1, -3_600_000])(
-  'an acknowledgement that failed while the end waited, by a clock %i ms on, is overtaken by it, and never sent any more',
-  async (ms) => {
-    const { one, ack, end } = await acknowledgedAndOver()
-    await one.relay.deliveries.begin(end, one.clock.now())
-    one.clock.move(ms)
-    expect(await one.record(ack, 'retry', one.clock.now() + 3_600_000)).toMatchObject({ type: 'alert.acknowledged' })
-    one.clock.move(1)
-    expect(await one.record(end, 'delivered')).toMatchObject({ type: 'alert.resolved' })
-    expect(await one.waiting()).toEqual([])
-    expect(await one.relay.deliveries.head(ack)).toBeUndefined()
-  },
-)
-
-test('one that was handed back untried is still waited for', async () => {
-  const { one, ack, end } = await acknowledgedAndOver()
-  const begin = (id: string) => one.relay.deliveries.begin(id, one.clock.now())
-  await begin(end)
-  const begun = await begin(ack)
-  if (typeof begun !== 'object') throw new Error('the acknowledgement was not due')
-  await one.relay.deliveries.handBack(begun, one.clock.now())
-  expect(await begin(end)).toBe(one.clock.now() + BEHIND_MS)
+test('the end of an alert comes behind its acknowledgement; one that failed before is overtaken by it, and never sent any more', async () => {
+  for (const outcome of ['delivered', 'retry'] as const) {
+    const one = await world(ACKS)
+    const alert = await withAlert(one)
+    await alert.close()
+    await one.arrive()
+    await alert.acknowledge()
+    await one.sweep()
+    await alert.end()
+    expect(typesOf(await one.arrive({ 'alert.acknowledged': outcome }))).toEqual([
+      'alert.acknowledged',
+      'alert.resolved',
+    ])
+    await one.sweep()
+    one.clock.move(3_600_000)
+    expect(await one.arrive()).toEqual([])
+  }
 })

@@ -8,6 +8,7 @@ import { NO_ACCOUNT } from '../../src/redis/steps.ts'
 import { associations, properties } from '../limits/reports.ts'
 import { outboxOf } from '../support/accounts.ts'
 import { fails, reads, tokens } from '../support/fake-provider.ts'
+import { pendingIds } from '../support/take-due.ts'
 import { HUB } from '../support/world.ts'
 import { DAY, MINUTE, pollsOfFile } from './polled.ts'
 
@@ -198,7 +199,7 @@ test('no customer is written to while a fleet alert is open, whatever it is abou
   const receivers = async () => {
     await sendAlerts(services.sending, clock.now())
     await mailInstallers(services)
-    const ids = await store.zrange(keys.delivery.deliveriesDue, 0, '-1')
+    const ids = await pendingIds(store, keys)
     const all = await Promise.all(ids.map((id) => store.hget(keys.delivery.delivery(id), 'receiver')))
     return new Set(all)
   }

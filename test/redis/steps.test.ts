@@ -54,13 +54,13 @@ test('the names that a step on an account makes for itself are those that everyb
 
 test('the names that a step on deliveries makes for itself are those that everybody else uses', async () => {
   const shared = readFileSync(new URL('../../src/redis/lua/include/delivery-step.lua', import.meta.url), 'utf8')
-  const script = `${shared} return {DELIVERIES_DUE, DEAD, DELIVERED, WAITING, UNDER_WAY, ATTEMPTS, DISABLED, RECEIVERS, knownKey('a'),
-    overKey('a'), recentKey('a'), deliveryKey('a'), receiverKey('a'), lineKey('a', 'b'),
+  const script = `${shared} return {RECEIVERS_DUE, DEAD, DELIVERED, WAITING, UNDER_WAY, ATTEMPTS, DISABLED, RECEIVERS, knownKey('a'),
+    overKey('a'), recentKey('a'), deliveryKey('a'), receiverKey('a'), pendingKey('a'), linesKey('a'),
     DIGESTS_SENT, NEWS, UNSENT, DECIDED, ENDED, HOLD_CHANGES, ACKNOWLEDGED, ACKNOWLEDGEMENTS_DUE}`
   for (const prefix of ['plimsoll', 'a:due']) {
     const { delivery: own, digests, ...keys } = createKeys(prefix)
-    expect(await redis.connect().eval(script, 1, own.deliveriesDue)).toEqual([
-      own.deliveriesDue,
+    expect(await redis.connect().eval(script, 1, own.receiversDue)).toEqual([
+      own.receiversDue,
       own.dead,
       own.delivered,
       own.waiting,
@@ -73,7 +73,8 @@ test('the names that a step on deliveries makes for itself are those that everyb
       own.recent('a'),
       own.delivery('a'),
       own.receiver('a'),
-      own.line('a', 'b'),
+      own.pending('a'),
+      own.lines('a'),
       digests.sent,
       keys.news,
       keys.unsent,

@@ -1,4 +1,4 @@
-import { deliver, Turns } from '../../jobs/deliver.ts'
+import { deliverDue } from '../../jobs/deliver.ts'
 import type { PollWork, RefreshWork } from '../../jobs/job-deps.ts'
 import { pollLimits, pollWanted } from '../../jobs/poll-limits.ts'
 import { sweepAlerts } from '../../jobs/sweep.ts'
@@ -35,9 +35,9 @@ export interface AlertParts {
   poll(hubId: number): Promise<unknown>
   pollMany(hubIds: readonly number[]): Promise<void>
   pollDue(): Promise<void>
-  /** From the outbox to jobs that are to deliver; says when something is due next. */
+  /** From the outbox to deliveries, and a job that sends those that are due; says when something is due next. */
   sweepAlerts(): Promise<number | undefined>
-  deliver(deliveryId: string): Promise<void>
+  deliver(): Promise<void>
   /** The alert of an account, or another one, is held back for a while. */
   silence(hubId: number, ms: number): Promise<unknown>
   endSilence(): Promise<unknown>
@@ -60,7 +60,6 @@ export function alertParts(
   const { store, clock, log } = deps
   const deliveries = new Deliveries(store, keys)
   const silences = new SilenceStore(store, keys, {})
-  const turns = new Turns()
   const polls = new PollStore(store, keys)
   const common: Omit<PollWork, 'alerts'> = {
     ...deps,
@@ -114,7 +113,8 @@ export function alertParts(
         queues: deps.queues,
         metrics: deps.metrics,
         random: () => 0.5,
-        turns,
+        due: deps.due,
+        movement: deps.movement,
         receivers: new Map([...receivers].map(([name, receiver]) => [name, receiver.clientFor(world, process)])),
         sending: {
           store,
@@ -135,8 +135,11 @@ export function alertParts(
     pollMany: (hubIds) => inForce.run(({ polling }) => pollClaimed(polling, hubIds)),
     pollDue: () => inForce.run(({ polling }) => pollLimits(polling, never)),
     sweepAlerts: () => inForce.run(({ sending }) => sweepAlerts(sending)),
-    deliver: (deliveryId) =>
-      inForce.run(({ sending }) => deliver(sending, { deliveryId }, { stopping: never, abandon: never })),
+    deliver: () =>
+      inForce.run((services) => {
+        const goesOn = () => services === inForce.value
+        return deliverDue({ ...services.sending, goesOn }, { stopping: never, abandon: never })
+      }),
     silence: (hubId, ms) => {
       const [createdAt, matchers] = [clock.now(), [{ name: 'account' as const, value: String(hubId) }]]
       return silences.add({ matchers, author: 'ada', comment: '', createdAt, endsAt: createdAt + ms })

@@ -1,6 +1,5 @@
 import { join } from 'node:path'
 import type { JobDeps, RefreshWork, UninstallWork } from '../../jobs/job-deps.ts'
-import type { DeliverJob } from '../../jobs/queues.ts'
 import { refreshOne, refreshTokens } from '../../jobs/refresh-tokens.ts'
 import { sweep, sweepGrants } from '../../jobs/sweep.ts'
 import { uninstall } from '../../jobs/uninstall.ts'
@@ -55,7 +54,6 @@ export interface Scene {
 
 export interface Job {
   queue: 'refresh' | 'uninstall' | 'poll' | 'deliver'
-  data: DeliverJob | Record<string, never>
 }
 
 /** A process with parts of its own, and what it may be told to do. */
@@ -78,7 +76,7 @@ export interface Daemon extends AlertParts, RekeyParts {
   stop(): Promise<void>
 }
 
-const QUEUE_OF = { refreshTokens: 'refresh', pollLimits: 'poll', uninstall: 'uninstall' } as const
+const QUEUE_OF = { refreshTokens: 'refresh', pollLimits: 'poll', uninstall: 'uninstall', deliver: 'deliver' } as const
 const metrics = createMetrics()
 const pageOf = (hubId: number) => `https://plimsoll.example.com/accounts/${hubId}`
 const pages = { pageOf }
@@ -101,14 +99,6 @@ export function startDaemon(
   const clock = process.clock
   const vault = createVault(vaultKeys)
   const due = new DueSets(store, keys, () => world.dice.next())
-  const addTo = (queue: Job['queue']) => ({
-    name: queue,
-    getWaitingCount: async () => 0,
-    addBulk: async (added: { data: Job['data'] }[]) => {
-      const waiting = new Set(jobs.map((job) => JSON.stringify(job)))
-      for (const { data } of added) if (!waiting.has(JSON.stringify({ queue, data }))) jobs.push({ queue, data })
-    },
-  })
   const tokens = new TokenStore(store, keys)
   const pending = new PendingTokens({ tokens, vault, clock, log, file: new SealedFile(vault, dataDir) })
   const deps: RefreshWork & UninstallWork = {
@@ -144,9 +134,8 @@ export function startDaemon(
       wake: async () => {},
       look: async (kind: keyof typeof QUEUE_OF) => {
         const queue = QUEUE_OF[kind]
-        if (!jobs.some((job) => job.queue === queue)) jobs.push({ queue, data: {} })
+        if (!jobs.some((job) => job.queue === queue)) jobs.push({ queue })
       },
-      deliver: addTo('deliver'),
     } as never,
     random: () => 0.5,
   }
@@ -161,8 +150,8 @@ export function startDaemon(
     ...alerts,
     ...rekeyParts(scene, name, vault, store, clock),
     process,
-    work: ({ queue, data }) => {
-      if ('deliveryId' in data) return alerts.deliver(data.deliveryId)
+    work: ({ queue }) => {
+      if (queue === 'deliver') return alerts.deliver()
       if (queue === 'refresh') return refreshTokens(deps, stopping.signal)
       return queue === 'poll' ? alerts.pollDue() : uninstall(deps, stopping.signal)
     },

@@ -136,9 +136,7 @@ export async function judgeAlerts(scene: Scene, hubIds: readonly number[], mix: 
     // Where it was lost that something was told, it is told again.
     const isTwice = new Set(alerts.map(({ id }) => id)).size < alerts.length
     if (isTwice && mix.loses !== true) found('what was committed is told twice')
-    // By clocks that are minutes apart a delivery is taken over while another daemon sends it.
-    const isInOrder = mix.loses !== true && !mix.faults.includes('clock far apart')
-    if (outOfOrder.length > 0 && isInOrder) found('an older transition comes after a newer one')
+    if (outOfOrder.length > 0 && mix.loses !== true) found('an older transition comes after a newer one')
     // One whose beginning came later is out of order.
     const begun = new Set(alerts.filter(({ status }) => status === 'firing').map(alertOf))
     if (endless.some((alert) => !begun.has(alert))) found('an end comes without a beginning')

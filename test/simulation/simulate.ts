@@ -381,7 +381,7 @@ class Simulation {
     const job = world.dice.pick(jobs)
     if (world.dice.chance(0.8)) jobs.splice(jobs.indexOf(job), 1)
     const daemon = this.#anyDaemon()
-    const what = `${job.queue} ${Object.values(job.data)}`
+    const what = job.queue
     world.note(`${daemon.process.name} TAKES ${what}`)
     daemon.work(job).catch((error: unknown) => world.note(`${daemon.process.name} did not ${what}: ${error}`))
     await world.settle()
@@ -402,13 +402,13 @@ class Simulation {
       case 'import':
         return this.#import(daemon, hubId, provider.grant(hubId))
       case 'refresh':
-        return daemon.work({ queue: 'refresh', data: {} })
+        return daemon.work({ queue: 'refresh' })
       case 'refresh now':
         return daemon.refreshNow(hubId)
       case 'uninstall':
         return daemon.beginUninstall(hubId)
       case 'run uninstall':
-        return daemon.work({ queue: 'uninstall', data: {} })
+        return daemon.work({ queue: 'uninstall' })
       case 'sweep':
         return daemon.sweep()
       case 'sweep grants':

@@ -3,7 +3,6 @@ import { encodeState, type SeriesState } from '../../src/alerts/alert-state.ts'
 import type { AlertsDeps } from '../../src/alerts/deps.ts'
 import { encodeEntry } from '../../src/alerts/outbox.ts'
 import { sendAlerts } from '../../src/alerts/sending/send-alerts.ts'
-import { Deliveries } from '../../src/delivery/deliveries.ts'
 import { DaemonStore, ROLES } from '../../src/heartbeat/daemons.ts'
 import type { Keys } from '../../src/redis/keys.ts'
 import { aRelay } from '../alerts/a-relay.ts'
@@ -15,6 +14,7 @@ import { changePolls } from '../support/changed-polls.ts'
 import { foresee } from '../support/forecasts.ts'
 import { logLines } from '../support/log-lines.ts'
 import { pollAndTell } from '../support/polled-account.ts'
+import { takeDue } from '../support/take-due.ts'
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
@@ -267,17 +267,14 @@ async function sendThrough(store: Server['steps'], keys: Keys, silences: AlertsD
   const relay = { store, keys, routes, receivers, log: logLines().log, silences, group }
   await sendAlerts(relay, at)
   await sendAlerts(relay, at + 30_000)
-  const deliveries = new Deliveries(store, keys)
-  const { ids } = await deliveries.claim(at + 30_000, 100)
-  for (const id of ids) {
-    const delivery = await deliveries.begin(id, at + 30_000)
-    if (typeof delivery !== 'object') throw new Error(`no delivery ${id}`)
-    const record =
-      delivery.receiver === 'ops-mail'
-        ? { outcome: 'delivered' as const, nextAt: null, reason: '250 taken', ms: 80 }
-        : { outcome: 'retry' as const, nextAt: at + 35_000, reason: '503 not now', ms: 90 }
-    await deliveries.record(delivery, record, at + 31_000)
-  }
+  await takeDue(
+    { store, keys },
+    ({ receiver }) =>
+      receiver === 'ops-mail'
+        ? { reason: '250 taken', ms: 80 }
+        : { outcome: 'retry', nextAt: at + 35_000, reason: '503 not now', ms: 90 },
+    at + 31_000,
+  )
 }
 
 async function connect({ connectAccount }: Server): Promise<void> {

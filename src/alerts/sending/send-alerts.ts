@@ -219,9 +219,7 @@ function makeDeliveries(
   now: number,
 ): { changes: Change[]; deliveries: Delivery[] } {
   const composed = composeMessages(group, members, { max, perAlert: perAlert.includes(receiver) }, now)
-  // Deliveries that are due at once are taken in the order of their ids.
-  const ids = composed.map(() => `msg_${randomBytes(12).toString('hex')}`).sort()
-  const deliveries = composed.map((one, n): Delivery => ({ ...one, id: ids[n] ?? '' }))
+  const deliveries = composed.map((one): Delivery => ({ ...one, id: `msg_${randomBytes(12).toString('hex')}` }))
   const changes = members.map((item): Change => {
     const { place, entry } = item.news
     const sent = { place, number: numberOf(entry.alert), at: now, group }
@@ -239,7 +237,7 @@ function recordSends(
   deliveries: readonly Delivery[] = [],
 ): Promise<'recorded' | 'lost'> {
   return store.recordSends(
-    keys.delivery.deliveriesDue,
+    keys.delivery.receiversDue,
     receiver,
     now,
     group.intervalMs,

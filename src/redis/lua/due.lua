@@ -24,7 +24,8 @@ return redis.call('ZADD', KEYS[1], ARGV[3], ARGV[1])
 -- Refreshes, where more are due than may go: about three quarters of those that go are the nearest to the end of their tokens, one alone
 -- with that chance. Accounts that fail, or have no token yet, may have been due for longer, by the thousand.
 -- KEYS: due set. ARGV: most to claim, how long it lasts (ms), fraction, by chance, progress of sweeps, which see by the latest claim that
---   the clock was set back; with tokens that end: the set of their ends, where in it to begin (from 0, the nearest, up to 1).
+--   the clock was set back; with tokens that end: the set of their ends, where in it to begin (from 0, the nearest, up to 1); else '' and
+--   0, and behind them members, where no others are to be claimed.
 -- Returns { the claim, hubId, ... }.
 local due, most, ends = KEYS[1], tonumber(ARGV[1]), ARGV[5]
 -- Tokens that end soon and whose accounts are not due are passed over, but other commands wait.
@@ -38,7 +39,7 @@ local function take(hubId)
   redis.call('ZADD', due, claim, hubId)
 end
 
-if ends and redis.call('ZCOUNT', due, '-inf', now) >= most then
+if ends ~= '' and redis.call('ZCOUNT', due, '-inf', now) >= most then
   local wanted, first = math.floor(most * SHARE + ARGV[3]), math.floor(ARGV[6] * redis.call('ZCARD', ends))
   for from = first, first + MOST_READ - 1, READ_AT_ONCE do
     local some = redis.call('ZRANGE', ends, from, from + READ_AT_ONCE - 1)
@@ -48,7 +49,12 @@ if ends and redis.call('ZCOUNT', due, '-inf', now) >= most then
     end
   end
 end
-local longest = redis.call('ZRANGEBYSCORE', due, '-inf', now, 'LIMIT', 0, most - #claimed)
+local longest = {}
+for n = 7, #ARGV do
+  local at = redis.call('ZSCORE', due, ARGV[n])
+  if at and tonumber(at) <= now then longest[#longest + 1] = ARGV[n] end
+end
+if #ARGV < 7 then longest = redis.call('ZRANGEBYSCORE', due, '-inf', now, 'LIMIT', 0, most - #claimed) end
 for _, hubId in ipairs(longest) do take(hubId) end
 return { claim, unpack(claimed) }
 

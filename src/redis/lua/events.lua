@@ -4,14 +4,13 @@
 --!include delivery-step
 -- Events of accounts go on their way, each behind those before of its account. An id that is known is passed over, so that it can
 -- be done again at any time.
--- KEYS: deliveries due. ARGV: now, then of each, in their order: id, receiver, hubId, type, message (JSON). Returns how many are new.
+-- KEYS: any. ARGV: now, then of each, in their order: id, receiver, hubId, type, message (JSON). Returns how many are new.
 local now, planned = ARGV[1], 0
 
 for n = 2, #ARGV, 5 do
   local id, receiver, hubId, type, message = unpack(ARGV, n, n + 4)
   if redis.call('EXISTS', deliveryKey(id)) == 0 then
-    planAbout(id, receiver, 'account=' .. hubId, type, message, now)
-    redis.call('ZADD', RECEIVERS, 'NX', now, receiver)
+    plan(id, receiver, now, type, message, 'about', 'account=' .. hubId)
     planned = planned + 1
   end
 end
@@ -19,26 +18,18 @@ return planned
 
 --!step planAcknowledgement
 --!include delivery-step
--- An acknowledgement goes on its way to the receivers that have the alert, in its newest state: neither before that nor after its
--- end. It is due again when a message of the alert ends, or a receiver is sent the alert later.
--- KEYS: deliveries due. ARGV: now, alert, its newest transition ('' = the acknowledgement is over), message (JSON), next check for
+-- An acknowledgement goes on its way to the receivers that were sent the alert in its newest state, behind all of that. It is due again
+-- when a receiver is sent the alert later.
+-- KEYS: any. ARGV: now, alert, its newest transition ('' = the acknowledgement is over), message (JSON), next check for
 --   daemons with other receivers ('' = there are none), then of each receiver: id of the delivery, name.
 -- Returns how many are new.
 local now, alert, newest, message, againAt, planned = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], 0
 
-local function hasArrived(receiver)
-  for _, other in ipairs(redis.call('LRANGE', lineKey(receiver, alert), 0, -1)) do
-    local found = redis.call('HMGET', deliveryKey(other), 'message', 'state')
-    if isOnItsWay(found[1], found[2]) then return false end
-  end
-  return true
-end
-
 for n = 6, #ARGV, 2 do
   local id, receiver = ARGV[n], ARGV[n + 1]
   local sent = redis.call('EXISTS', deliveryKey(id)) == 0 and sentLast(receiver, alert)
-  if sent and sent.number == tonumber(string.match(newest, '%d+$')) and hasArrived(receiver) then
-    planAbout(id, receiver, alert, 'alert.acknowledged', message, now)
+  if sent and sent.number == tonumber(string.match(newest, '%d+$')) then
+    plan(id, receiver, now, 'alert.acknowledged', message, 'about', alert)
     planned = planned + 1
   end
 end

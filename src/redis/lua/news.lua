@@ -6,7 +6,7 @@
 -- Settles news for which it is decided what each receiver of a config is sent. News is not unsent any more once that is so by the config of every daemon that
 -- runs, and while each receiver knows what it was to know: a failover may just have lost that. News that came meanwhile stays. News
 -- of ended alerts is kept for a while, for receivers that lack the end.
--- KEYS: deliveries due. ARGV: now, the config, those of other daemons (with spaces between), how long it is kept (ms), a list, packed,
+-- KEYS: any. ARGV: now, the config, those of other daemons (with spaces between), how long it is kept (ms), a list, packed,
 --   of each: alert, place of its news as read, number of its transition, 'open' | 'over' | 'drop' (it can't be read), then of each
 --   receiver that it means something to: its name, and what it knows.
 -- Returns the alerts that stay, each with 'others' (other daemons have not seen it yet) | 'lost'.
@@ -75,7 +75,7 @@ return 0
 -- Writes the states of a receiver's alerts, the moments of their next checks, and the deliveries that bring them: all or nothing. Of
 -- two runs at once the second reads again, and so does one that read what holds alerts back, or news, before that changed. Ends are
 -- kept for a while, for late runs.
--- KEYS: deliveries due. ARGV: receiver, now, interval (ms), how long the ends are known (ms), how often what holds alerts back had
+-- KEYS: any. ARGV: receiver, now, interval (ms), how long the ends are known (ms), how often what holds alerts back had
 --   changed as read, how many things it was sent lately and these, a list, packed, of each alert: its id, what is known of it as read
 --   ('' = nothing), and from now on, place of its news as read ('' = none), 'held' | 'grouped' | 'sent' | 'over' | '' (it does not wait), its next check and when it happened
 --   if it waits; then of each delivery: id, type, message (JSON), transitions with their ids, when the oldest of them
@@ -116,10 +116,7 @@ redis.call('ZREMRANGEBYSCORE', RECENT, '-inf', '(' .. now - interval)
 redis.call('PEXPIRE', RECENT, interval + 60000)
 for n = firstDelivery, #ARGV, 5 do
   local id, type, message, transitions, happenedAt = unpack(ARGV, n, n + 4)
-  redis.call('HSET', deliveryKey(id), 'receiver', receiver, 'type', type, 'message', message, 'transitions', transitions,
-    'createdAt', now, 'attempts', 0)
-  joinLines(id, receiver, subjectsOf(id))
-  redis.call('ZADD', DELIVERIES_DUE, now, id)
+  plan(id, receiver, now, type, message, 'transitions', transitions)
   redis.call('ZADD', UNDER_WAY, happenedAt, id)
 end
 return 'recorded'

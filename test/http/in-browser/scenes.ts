@@ -1,3 +1,4 @@
+import type { Message } from '../../../src/alerts/alert.ts'
 import { encodeState } from '../../../src/alerts/alert-state.ts'
 import { DaemonStore, ROLES } from '../../../src/heartbeat/daemons.ts'
 import { countOutcomes } from '../../../src/limits/forecast/track-record.ts'
@@ -55,7 +56,11 @@ async function delivery(
     series: { metric: 'customProperties.overall' },
   })
   const place = await steps.xadd(keys.transitions, '*', 'alert', JSON.stringify({ alert }))
-  const message = { type: 'alert.firing', timestamp: at, data: { groupKey: 'x', truncated: 0, alerts: [alert] } }
+  const message: Message = {
+    type: 'alert.firing',
+    timestamp: at,
+    data: { groupKey: 'x', truncated: 0, alerts: [alert] },
+  }
   await steps.hset(keys.delivery.delivery(id), {
     receiver,
     type: 'alert.firing',
@@ -64,12 +69,12 @@ async function delivery(
     createdAt: clock.now(),
     attempts: 0,
   })
-  await steps.zadd(keys.delivery.deliveriesDue, clock.now(), id)
-  const begun = await deps.deliveries.begin(id, clock.now())
-  if (typeof begun !== 'object') throw new Error(`${id} can't be begun`)
+  await steps.zadd(keys.delivery.pending(receiver), clock.now(), id)
+  await steps.zadd(keys.delivery.receivers, clock.now(), receiver)
   const nextAt = outcome === 'retry' ? clock.now() + 300_000 : null
   const reason = 'answered 500: <b>no</b>'
-  await deps.deliveries.record(begun, { outcome, nextAt, reason, ms: 120, answer: 500 }, clock.now())
+  const sent = { id, receiver, message, createdAt: clock.now(), attempts: 0, waitedMs: 0 }
+  await deps.deliveries.record(sent, { outcome, nextAt, reason, ms: 120, answer: 500 }, clock.now())
 }
 
 const HOUR = 3_600_000
