@@ -12,9 +12,15 @@ export type EventsWork = Pick<
   'eventReceivers' | 'events' | 'alerts' | 'sending' | 'store' | 'keys' | 'clock' | 'log'
 >
 
+interface EventsRun {
+  /** Daemons with another config run too. */
+  hasOthers: boolean
+  now: number
+}
+
 /** A node that took over may have lost that an event was put on its way: it stays for so long, and is put there again. */
 const KEPT_MS = 10_000
-/** Daemons with another config, and so other receivers, have seen an acknowledgement by then; checked at an interval. */
+/** Daemons with another config, and so other receivers, have seen what happened by then; checked at an interval. */
 const OTHERS_MS = 30_000
 const AGAIN_MS = 1_000
 
@@ -22,13 +28,14 @@ const AGAIN_MS = 1_000
  * Sends events of accounts, and acknowledgements, on their way to receivers with `events`. Returns when to check again.
  */
 export async function sendEvents(deps: EventsWork): Promise<number | undefined> {
-  const now = deps.clock.now()
-  const moments = await Promise.all([sendAccountEvents(deps, now), sendAcknowledgements(deps, now)])
+  const configs = await deps.sending.configs?.()
+  const run = { hasOthers: configs !== undefined && configs.others.length > 0, now: deps.clock.now() }
+  const moments = await Promise.all([sendAccountEvents(deps, run), sendAcknowledgements(deps, run)])
   const next = moments.filter((moment) => moment !== undefined)
   return next.length === 0 ? undefined : Math.min(...next)
 }
 
-async function sendAccountEvents(deps: EventsWork, now: number): Promise<number | undefined> {
+async function sendAccountEvents(deps: EventsWork, { hasOthers, now }: EventsRun): Promise<number | undefined> {
   const { events, eventReceivers, log } = deps
   if (eventReceivers.accounts.length === 0) {
     await events.leaveAccountEvents(now)
@@ -38,10 +45,10 @@ async function sendAccountEvents(deps: EventsWork, now: number): Promise<number 
   if (waiting.length === 0) return undefined
   const planned = await events.plan(await accountMessages(deps, waiting), now)
   if (planned > 0) log.info({ code: 'events.planned', count: planned }, 'events are on their way')
-  const done = waiting.filter(({ at }) => at + KEPT_MS <= now)
+  const done = waiting.filter(({ at }) => at + (hasOthers ? OTHERS_MS : KEPT_MS) <= now)
   await events.forget(done.map(({ id }) => id))
   if (waiting.length === BATCH && done.length > 0) return now
-  return done.length === waiting.length ? undefined : now + KEPT_MS
+  return done.length === waiting.length ? undefined : now + (hasOthers ? AGAIN_MS : KEPT_MS)
 }
 
 /** The same whichever daemon makes it. */
@@ -61,32 +68,24 @@ async function accountMessages(
     if (domains.has(hubId)) continue
     domains.set(hubId, (await store.hget(keys.account(hubId).account, 'hubDomain')) ?? '')
   }
-  return waiting.flatMap((one) =>
-    eventReceivers.accounts.map((receiver) => {
-      const message: Message = {
-        type: `account.${one.event}`,
-        timestamp: new Date(one.at).toISOString(),
-        data: {
-          groupKey: `account=${one.hubId}`,
-          truncated: 0,
-          alerts: [],
-          account: { hubId: one.hubId, hubDomain: domains.get(one.hubId) ?? '' },
-        },
-      }
-      return { id: idFor('event', one.id, receiver), receiver, hubId: one.hubId, message }
-    }),
-  )
+  return waiting.flatMap(({ id, hubId, at, event }) => {
+    const account = { hubId, hubDomain: domains.get(hubId) ?? '' }
+    const data = { groupKey: `account=${hubId}`, truncated: 0, alerts: [], account }
+    const message: Message = { type: `account.${event}`, timestamp: isoOf(at), data }
+    return eventReceivers.accounts.map((receiver) => ({ id: idFor('event', id, receiver), receiver, hubId, message }))
+  })
 }
 
 /** Each account is read once, however many are due. */
-async function sendAcknowledgements(deps: EventsWork, now: number): Promise<number | undefined> {
+async function sendAcknowledgements(deps: EventsWork, run: EventsRun): Promise<number | undefined> {
   const { events, eventReceivers, store, keys } = deps
+  const { now } = run
   if (eventReceivers.acknowledgements.length === 0) return undefined
   const { due, next } = await events.readAcknowledgements(now)
   const hubIds = [...new Set(due.map(({ hubId }) => hubId))].filter((hubId) => hubId >= 0)
   const accounts = await readAlertedAccounts(store, keys, hubIds)
   const open = new Map(accounts.map((account) => [account.hubId, openAlertsOf(deps, account, now)]))
-  for (const one of due) await sendAcknowledgement(deps, one, open.get(one.hubId), now)
+  for (const one of due) await sendAcknowledgement(deps, one, open.get(one.hubId), run)
   if (due.length === 0) return next
   return (await events.readAcknowledgements(now)).next
 }
@@ -102,10 +101,10 @@ function openAlertsOf({ alerts }: EventsWork, account: AlertedAccount, now: numb
 
 /** Only as long as the alert is open and this is its acknowledgement. */
 async function sendAcknowledgement(
-  { eventReceivers, events, sending }: EventsWork,
+  { eventReceivers, events }: EventsWork,
   waiting: StoredAcknowledgement,
   open: OpenAlerts | undefined,
-  now: number,
+  { hasOthers, now }: EventsRun,
 ): Promise<void> {
   const stored = open?.account.states[waiting.field]
   const acknowledged = currentAcknowledgement(decodeState(stored), now)
@@ -114,13 +113,10 @@ async function sendAcknowledgement(
     await events.planAcknowledgement({ alert: waiting.alert, newest: '' }, [], now)
     return
   }
-  const id = `${waiting.alert} ${waiting.at}`
-  const receivers = eventReceivers.acknowledgements.map((receiver) => {
-    return { id: idFor('acknowledgement', id, receiver), receiver }
-  })
+  const idOf = (receiver: string) => idFor('acknowledgement', `${waiting.alert} ${waiting.at}`, receiver)
+  const receivers = eventReceivers.acknowledgements.map((receiver) => ({ id: idOf(receiver), receiver }))
   const message = acknowledgementMessage(alert, acknowledged)
-  const { others = [] } = (await sending.configs?.()) ?? {}
-  const againAt = others.length > 0 && now - waiting.at < OTHERS_MS ? now + AGAIN_MS : undefined
+  const againAt = hasOthers && now - waiting.at < OTHERS_MS ? now + AGAIN_MS : undefined
   const what = { alert: waiting.alert, newest: alert.id, message, ...defined({ againAt }) }
   await events.planAcknowledgement(what, receivers, now)
 }

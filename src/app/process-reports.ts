@@ -1,5 +1,6 @@
 import { configFingerprint } from '../../config/schema/reload.ts'
 import packageJson from '../../package.json' with { type: 'json' }
+import { recheckWaiting } from '../alerts/sending/read-due.ts'
 import { illOf, judgeHealth } from '../checks/health-report.ts'
 import { movesSince, type ProcessFacts } from '../checks/process-facts.ts'
 import { type Daemon, DaemonStore, type Role } from '../heartbeat/daemons.ts'
@@ -51,19 +52,22 @@ export async function startReports(
   const daemons = new DaemonStore(store, keys)
   const startedAt = clock.now()
   let lacking: string[] = []
+  let others = 0
   const report = async () => {
     const more = await own()
     const { vault } = current()
     const [keyId] = vault.keyIds
     await keepKnown(store, keys, vault)
     await daemons.report({ name, version: packageJson.version, startedAt, lastSeenAt: clock.now(), keyId, ...more })
+    const before = others
+    others = (await daemons.configs(more.config, clock.now())).others.length
+    // Alerts are held back for as long as any config says so: one that no daemon has any more says nothing.
+    if (others < before) await recheckWaiting({ store, keys })
     const strange = (await daemons.writers(clock.now())).filter((other) => !vault.keyIds.includes(other.keyId))
     for (const { daemon: writer, keyId: key } of strange) {
       if (lacking.includes(key)) continue
-      log.error(
-        { code: 'vault.key-missing', key, writer },
-        `another process (${writer}) encrypts with key ${key}, which is not configured here: add it to encryption.keys and send this daemon SIGHUP`,
-      )
+      const message = `another process (${writer}) encrypts with key ${key}, which is not configured here: add it to encryption.keys and send this daemon SIGHUP`
+      log.error({ code: 'vault.key-missing', key, writer }, message)
     }
     lacking = strange.map((other) => other.keyId)
   }

@@ -72,16 +72,12 @@ async function checkAfterReload(
   const now = clock.now()
   const others = receiversIn(applied).flatMap((name) => receivers.get(name) ?? [])
   await reports.report().catch((error: unknown) => {
-    log.warn(
-      { code: 'vault.unreported', err: error },
-      'could not report to other daemons which config and which key are in force here: tried again soon',
-    )
+    const message = 'could not report to other daemons which config and which key are in force here: tried again soon'
+    log.warn({ code: 'vault.unreported', err: error }, message)
   })
   await Promise.all([recheckWaiting(services), deliveries.enable(others, now)]).catch((error: unknown) => {
-    log.warn(
-      { code: 'redis.error', err: error },
-      'alerts that were held back wait for their own time: Redis did not answer',
-    )
+    const message = 'alerts that were held back wait for their own time: Redis did not answer'
+    log.warn({ code: 'redis.error', err: error }, message)
   })
   if (applied.some((path) => path.startsWith('limits.'))) replanInBackground(services)
 }

@@ -98,3 +98,28 @@ test('a command that writes tokens reports its key, and is no daemon; who lacks 
   await other.stop()
   expect(await daemons.writers(NOW)).toEqual([])
 })
+
+test('what was held back by a config that no daemon has any more is judged again', async () => {
+  const keys = redis.freshKeys()
+  const vault = createVault([{ id: 'k1', key: Buffer.alloc(32, 1) }])
+  let now = NOW
+  const shared = { store: redis.store, keys, clock: { now: () => now } as never, vault, log: logLines().log }
+  const daemon = (name: string) =>
+    startReports(
+      () => shared,
+      name,
+      async () => ({ config: name, roles: ROLES, sweeps: { since: NOW, pauses: {} } }),
+    )
+  const rechecks = () => redis.store.get(keys.holdChanges)
+  const [mine, stopped, died] = [await daemon('a'), await daemon('b'), await daemon('c')]
+  await mine.report()
+  expect(await rechecks()).toBeNull()
+  await stopped.stop()
+  await mine.report()
+  expect(await rechecks()).toBe('1')
+  now += 60_000
+  await mine.report()
+  await mine.report()
+  expect(await rechecks()).toBe('2')
+  await Promise.all([mine.stop(), died.stop()])
+})

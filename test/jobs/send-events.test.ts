@@ -165,6 +165,30 @@ test('a daemon without a receiver that wants them leaves them to another for an 
   expect(typesOf(await one.arrive())).toEqual(['account.connected'])
 })
 
+test('of daemons with different configs each sends events to its own receivers, however often another one looks before it', async () => {
+  const one = await world()
+  const sentBy = (config: string, other: string, receiver: string) => () =>
+    sendEvents({
+      ...one.deps,
+      eventReceivers: { accounts: [receiver], acknowledgements: [] },
+      sending: { ...one.deps.sending, configs: async () => ({ own: config, others: [other] }) },
+    })
+  const [old, newer] = [sentBy('old', 'new', 'hook'), sentBy('new', 'old', 'pager')]
+  await one.import()
+  for (let looks = 0; looks < 12; looks++) {
+    await old()
+    one.clock.move(1_000)
+  }
+  await one.lose()
+  await newer()
+  await old()
+  const made = await Promise.all((await one.waiting()).map((id) => one.relay.deliveries.head(id)))
+  const both = ['account.connected', 'account.reauthorize']
+  expect(made.map((head) => `${head?.receiver} ${head?.type}`).sort()).toEqual(
+    ['hook', 'pager'].flatMap((receiver) => both.map((type) => `${receiver} ${type}`)),
+  )
+  expect(await one.arrive()).toHaveLength(4)
+})
 const repeatedState = (state: SeriesState): SeriesState => ({ ...state, transitions: state.transitions + 1 })
 
 /** An open alert of an account, which `pager` is sent. */
@@ -270,6 +294,31 @@ test('one that was made while a digest with its alert, or an earlier one, was on
     const first = before === 'digest' ? 'alert.digest' : 'alert.acknowledged'
     expect(typesOf(await one.arrive())).toEqual([first, 'alert.acknowledged'])
   }
+})
+
+test('one that waits for a digest is sent where a newer digest, which has no room for its alert, takes the place of that', async () => {
+  const one = await world(ACKS)
+  const { alert, acknowledge, close } = await withAlert(one)
+  await close()
+  await one.arrive()
+  const digest = async (id: string, last: number | '', shown: (typeof alert)[]) => {
+    const data = { groupKey: '', truncated: 1 - shown.length, alerts: shown }
+    const message = JSON.stringify({ type: 'alert.digest', data })
+    const [{ receiversDue }, now] = [one.keys.delivery, one.clock.now()]
+    const shows = shown.map(alertOf).join(' ')
+    expect(await one.store.sendDigest(receiversDue, 'pager', last, now, id, message, shows)).toBe('sent')
+    return now
+  }
+  const last = await digest('msg_1', '', [alert])
+  await one.arrive({ 'alert.digest': 'retry' })
+  await acknowledge()
+  await one.sweep()
+  one.clock.move(1)
+  await digest('msg_2', last, [])
+  const arrived = await one.arrive()
+  one.clock.move(3_600_000)
+  await one.sweep()
+  expect(typesOf([...arrived, ...(await one.arrive())])).toEqual(['alert.digest', 'alert.acknowledged'])
 })
 
 test('one that is withdrawn, or whose alert is over, before it could be sent, is not', async () => {

@@ -13,20 +13,17 @@ import type { Due } from './read-due.ts'
 export interface Scene extends Pick<SendingInput, 'circumstances' | 'connectedAt'> {
   /** Receivers of each alert by the routes. */
   routed: ReadonlyMap<string, ReadonlyMap<string, true | 'beginning'>>
-  /** Daemons with another config run too. */
-  hasOthers: boolean
 }
 
 export async function readScene(deps: AlertsDeps, due: Due, now: number): Promise<Scene> {
   const news = [...due.news.values()]
-  const [circumstances, contacts, connectedAt, configs] = await Promise.all([
+  const [circumstances, contacts, connectedAt] = await Promise.all([
     readCircumstances(deps, now),
     readContactsOf(deps, news),
     readConnectedAt(deps, news, now),
-    deps.configs?.(),
   ])
   const routed = new Map(news.map((one) => [one.alert, routedTo(deps, one, contacts)]))
-  return { routed, circumstances, connectedAt, hasOthers: configs !== undefined && configs.others.length > 0 }
+  return { routed, circumstances, connectedAt }
 }
 
 /** Contacts of the accounts in question, where any receiver sends to contacts. */

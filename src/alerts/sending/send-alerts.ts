@@ -21,8 +21,6 @@ const SOONEST_MS = 1_000
 const ENDS_KNOWN_MS = 3 * 86_400_000
 /** Pause before news is checked again that a daemon with another config has not seen. */
 const OTHERS_MS = 1_000
-/** By another config what is held may be sent, and its daemon reads only what is due. */
-const HELD_BESIDE_OTHERS_MS = 60_000
 /** Alerts of one look with a line of their own in the log. */
 const MOST_NOTED = 100
 /** Changes of one step. */
@@ -94,7 +92,7 @@ async function sendToReceiver(deps: AlertsDeps, run: ReceiverRun): Promise<strin
   const { circumstances, connectedAt } = scene
   const verdicts = decideSending({ receiver, items, recent, circumstances, group: deps.group, connectedAt, now })
   const judged = items.map((item, n) => ({ item, verdict: verdicts[n] ?? { is: 'knows' as const } }))
-  const changes = [...gone, ...judged.flatMap(({ item, verdict }) => changeOf(item, verdict, run))]
+  const changes = [...gone, ...judged.flatMap(({ item, verdict }) => changeOf(item, verdict, now))]
   const sent = judged.flatMap(({ item, verdict }) => (verdict.is === 'sent' ? { item, group: verdict.group } : []))
   const undecided: string[] = []
   const failures = new Failures()
@@ -140,22 +138,21 @@ async function readItems(deps: AlertsDeps, { receiver, scene, due }: ReceiverRun
 }
 
 /** None where all is as it was. */
-function changeOf(item: ReceiverItem, verdict: SendVerdict, { scene, now }: ReceiverRun): Change[] {
+function changeOf(item: ReceiverItem, verdict: SendVerdict, now: number): Change[] {
   if (verdict.is === 'sent') return []
   const sendState = stateAfterVerdict(item, verdict, now)
   const { news, stored, plannedAt } = item
-  const check = checkAfter(verdict, scene, now)
+  const check = checkAfter(verdict, now)
   if (sendState === item.sendState && check?.at === plannedAt) return []
   return [{ news, stored, sendState, ...(check && { check: { ...check, happenedAt: happenedAt(news) } }) }]
 }
 
-function checkAfter(verdict: SendVerdict, { hasOthers }: Scene, now: number): Omit<Check, 'happenedAt'> | undefined {
+function checkAfter(verdict: SendVerdict, now: number): Omit<Check, 'happenedAt'> | undefined {
   if (verdict.is === 'waits') return { is: 'grouped', at: verdict.until }
   if (verdict.is !== 'held') return undefined
   const { held } = verdict
   const until = held.is === 'fleet' ? now + FLEET_CHECK_MS : held.until
-  const latest = hasOthers ? now + HELD_BESIDE_OTHERS_MS : until
-  return { is: 'held', at: Math.max(now + SOONEST_MS, Math.min(until, latest)) }
+  return { is: 'held', at: Math.max(now + SOONEST_MS, until) }
 }
 
 /** The same object where nothing changed, so that nothing is written. */
