@@ -112,14 +112,18 @@ export function idsOf(message: Message | undefined): string[] {
   return message?.data.alerts.map(({ id }) => id) ?? []
 }
 
+/** `again`: nobody dies, but the answer is lost, and the command sent once more. */
+export type Dying = 'before' | 'after' | 'again'
+
 /** A store whose user dies at one of its commands. */
-export function dyingAt(store: Store, command: string, done: 'before' | 'after'): Store {
+export function dyingAt(store: Store, command: string, done: Dying): Store {
   return new Proxy(store, {
     get: (real, name) => {
       const value = Reflect.get(real, name)
       if (name === command) {
         return async (...args: unknown[]) => {
-          if (done === 'after') await value.apply(real, args)
+          if (done !== 'before') await value.apply(real, args)
+          if (done === 'again') return value.apply(real, args)
           throw new Error('dead')
         }
       }

@@ -4,7 +4,6 @@ import type { Alert, FleetChanges } from '../../src/alerts/alert.ts'
 import { CHANGE_NAMES } from '../../src/alerts/changes.ts'
 import { composeDigest, type DigestSchedule, digestDueAt } from '../../src/alerts/digest.ts'
 import { WEEKDAYS } from '../../src/text/wall-clock.ts'
-import { anAlert } from './an-alert.ts'
 
 const NOW = Date.parse('2026-11-21T07:00:00.000Z')
 const MINUTE = 60_000
@@ -19,11 +18,6 @@ const NOTHING: FleetChanges = {
   items: [],
   leftOut: 0,
 }
-
-const open = (id: string, more: Partial<Alert> = {}): Alert =>
-  anAlert({ id: `${id}-1`, series: { metric: 'customProperties.overall' }, ...more })
-const lost = (id: string): Alert => anAlert({ id: `${id}-1`, kind: 'token' })
-const at = (hubId: number) => ({ account: { hubId, hubDomain: '' } })
 
 const draft = (alerts: Alert[], { period = 'day' as 'day' | 'week', max = 200 } = {}) =>
   composeDigest(alerts, { period, max, now: NOW, changed: NOTHING })
@@ -42,32 +36,6 @@ describe('a digest', () => {
         changed: NOTHING,
       },
     })
-  })
-
-  test('ranks critical before warning, then by consequence: all accounts, tokens, limits by days left and fullness', () => {
-    const alerts = [
-      open('w-90', { percent: 90 }),
-      open('w-days', { percent: 70, daysLeft: 3 }),
-      open('c-96', { level: 'critical', percent: 96 }),
-      open('c-99', { level: 'critical', percent: 99 }),
-      open('c-days', { level: 'critical', percent: 80, daysLeft: 0.5 }),
-      { ...open('fleet', { level: 'critical', kind: 'fleet' }), account: undefined } as unknown as Alert,
-      lost('w-token'),
-      open('w-full', { percent: 100 }),
-    ]
-    const ranked = ['fleet', 'c-days', 'c-99', 'c-96', 'w-token', 'w-full', 'w-days', 'w-90'].map((id) => `${id}-1`)
-    expect(draft(alerts).data.alerts.map(({ id }) => id)).toEqual(ranked)
-    expect(draft(alerts.toReversed()).data.alerts.map(({ id }) => id)).toEqual(ranked)
-  })
-
-  test('shows the most urgent, and counts all', () => {
-    const alerts = Array.from({ length: 10 }, (_, n) => [
-      open(`a${n}`, { percent: n, ...at(n) }),
-      open(`b${n}`, { percent: 50, ...at(n), level: n === 4 ? 'critical' : 'warning' }),
-    ]).flat()
-    const { data } = draft(alerts, { period: 'week', max: 3 })
-    expect(data).toMatchObject({ truncated: 17, period: 'week', totals: { accounts: 10, critical: 1, warning: 19 } })
-    expect(data.alerts.map(({ id }) => id)).toEqual(['b4-1', 'b0-1', 'b1-1'])
   })
 })
 

@@ -12,7 +12,6 @@ import { changePolls } from '../support/changed-polls.ts'
 import { HandClock } from '../support/hand-clock.ts'
 import { takeDue } from '../support/take-due.ts'
 import { worldOfFile } from '../support/world.ts'
-import { dyingAt } from './a-relay.ts'
 import { anAlert } from './an-alert.ts'
 
 const MINUTE = 60_000
@@ -147,29 +146,6 @@ describe('a digest', () => {
     ])
   })
 
-  test('comes also when nothing is open, and says so', async () => {
-    const { daemon, arrived, clock } = await daemons()
-    await daemon()()
-    clock.move(MINUTE)
-    await daemon()()
-    expect((await arrived()).map(({ type, data }) => [type, data.alerts, data.totals])).toEqual([
-      ['alert.digest', [], { accounts: 0, critical: 0, warning: 0 }],
-    ])
-  })
-
-  test('is of what the routes send to its receiver, and of no more than fits', async () => {
-    const { daemon, arrived, opens, clock } = await daemons()
-    for (let hubId = 1; hubId <= 5; hubId++) await opens(hubId, hubId > 3 ? 'critical' : 'warning', 900 + hubId)
-    const routes = [{ match: { level: ['critical' as const] }, to: ['pager'] }, { to: ['ops'] }]
-    const own = daemon({ routes, max: 2 })
-    await own()
-    clock.move(MINUTE)
-    await own()
-    const [digest] = await arrived()
-    expect(digest?.data).toMatchObject({ truncated: 1, totals: { critical: 0, warning: 3 } })
-    expect(digest?.data.alerts.map(({ account }) => account?.hubId)).toEqual([3, 2])
-  })
-
   test('comes once, however many daemons look at the same moment', async () => {
     const { daemon, arrived, opens, clock, woken } = await daemons()
     await opens(1, 'warning', 850)
@@ -181,18 +157,6 @@ describe('a digest', () => {
       expect(await arrived()).toHaveLength(day)
       expect(woken).toHaveLength(day)
     }
-  })
-
-  test('is made in one step with its next moment: a worker that dies over it leaves it due', async () => {
-    const { daemon, arrived, opens, clock, store } = await daemons()
-    await opens(1, 'warning', 850)
-    await daemon()()
-    clock.move(MINUTE)
-    // Whoever dies before the step has changed nothing: a Redis that refuses the step is the same to it.
-    await daemon({ store: dyingAt(store, 'sendDigest', 'before') })()
-    expect(await arrived()).toEqual([])
-    await daemon()()
-    expect(await arrived()).toHaveLength(1)
   })
 })
 
@@ -255,26 +219,4 @@ test('an account with more alerts than a call takes arguments has its digest', a
   await daemon()()
   expect(said('digest.error')).toEqual([])
   expect((await arrived())[0]?.data).toMatchObject({ totals: { accounts: 1, warning: 130_001 } })
-})
-
-test('thousands of open alerts are told in one message that stays small', async () => {
-  const { daemon, arrived, opens, clock } = await daemons()
-  const hubIds = Array.from({ length: 3_000 }, (_, n) => n + 1)
-  for (let from = 0; from < hubIds.length; from += 1_000) {
-    await Promise.all(
-      hubIds
-        .slice(from, from + 1_000)
-        .map((hubId) => opens(hubId, hubId % 10 === 0 ? 'critical' : 'warning', 800 + (hubId % 200))),
-    )
-  }
-  await daemon()()
-  clock.move(MINUTE)
-  await daemon()()
-  const [digest] = await arrived()
-  expect(digest?.data).toMatchObject({
-    truncated: 2_800,
-    totals: { accounts: 3_000, critical: 300, warning: 2_700 },
-  })
-  expect(digest?.data.alerts).toHaveLength(200)
-  expect(new Set(digest?.data.alerts.map(({ level }) => level))).toEqual(new Set(['critical']))
 })

@@ -1,4 +1,3 @@
-import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { Alert } from '../../../src/alerts/alert.ts'
 import type { FleetTrouble } from '../../../src/alerts/kinds/fleet-causes.ts'
@@ -7,7 +6,6 @@ import { composeMessages, recentOf } from '../../../src/alerts/sending/compose-m
 import { type Item, RECENT } from '../../../src/alerts/sending/decide-sending.ts'
 import { holdReason } from '../../../src/alerts/sending/hold.ts'
 import type { SendState } from '../../../src/alerts/sending/send-state.ts'
-import { carriedIds, refsIn } from '../../../src/alerts/transition-log.ts'
 import { NOW } from '../a-relay.ts'
 import { anAlert } from '../an-alert.ts'
 
@@ -26,59 +24,6 @@ const item = (alert: Alert, known: SendState = {}, decided = 0): Item => ({
 const compose = (items: readonly Item[], max = 200) => composeMessages('rule=x', items, { max, perAlert: false }, NOW)
 const told = (number: number): SendState => ({
   lastSent: { place: '0-0', number, at: NOW, group: '' },
-})
-
-test('what is most urgent comes first: critical, few days left, full', () => {
-  const series = { metric: 'customProperties.overall' }
-  const ids = compose(
-    [
-      anAlert({ id: 'warning', series, percent: 99, daysLeft: 0 }),
-      anAlert({ id: 'fuller', series, level: 'critical', percent: 97 }),
-      anAlert({ id: 'full', series, level: 'critical', percent: 96 }),
-      anAlert({ id: 'soon', series, level: 'critical', percent: 50, daysLeft: 2 }),
-      anAlert({ id: 'sooner', series, level: 'critical', percent: 40, daysLeft: 1 }),
-    ].map((alert) => item(alert)),
-  )[0]?.message.data.alerts.map(({ id }) => id)
-  expect(ids).toEqual(['sooner', 'soon', 'fuller', 'full', 'warning'])
-})
-
-const state = fc.record({
-  status: fc.constantFrom('firing' as const, 'resolved' as const),
-  level: fc.constantFrom('warning' as const, 'critical' as const),
-  number: fc.integer({ min: 1, max: 9 }),
-  known: fc.integer({ min: 0, max: 8 }),
-  percent: fc.nat(120),
-})
-
-test('whatever a receiver knows: it is sent the newest of each alert, and all in between are named', () => {
-  fc.assert(
-    fc.property(fc.array(state, { maxLength: 30 }), (states) => {
-      const items = states.map(({ number, known, ...more }, n) =>
-        item(anAlert({ ...more, id: `a${n}-${number}` }), known === 0 ? {} : told(Math.min(known, number - 1))),
-      )
-      const composed = compose(items)
-      const alerts = composed.flatMap(({ message }) => message.data.alerts)
-      expect(alerts.map(({ id }) => id).sort()).toEqual(states.map(({ number }, n) => `a${n}-${number}`).sort())
-      const named = alerts.flatMap(({ id, supersedes = [] }) => [...supersedes, id])
-      const missing = states.flatMap(({ number, known }, n) =>
-        Array.from({ length: number }, (_, at) => at + 1).flatMap((at) =>
-          at > Math.min(known, number - 1) ? `a${n}-${at}` : [],
-        ),
-      )
-      expect(named.sort()).toEqual(missing.sort())
-      expect(composed.flatMap(({ carried }) => carriedIds(carried)).sort()).toEqual(missing.sort())
-    }),
-  )
-})
-
-test('what fires and what is over are two messages; one that is cut carries, and counts, all', () => {
-  const over = anAlert({ id: 'o-2', status: 'resolved', reason: 'recovered' })
-  const [firing, resolved] = compose([...[1, 2, 3].map((n) => item(anAlert({ id: `f${n}-1` }))), item(over)], 1)
-  expect(firing).toMatchObject({ message: { type: 'alert.firing', data: { truncated: 2, alerts: [{}] } } })
-  expect(carriedIds(firing?.carried ?? '')).toEqual(['f1-1', 'f2-1', 'f3-1'])
-  expect(resolved).toMatchObject({ message: { type: 'alert.resolved', data: { alerts: [{ supersedes: ['o-1'] }] } } })
-  expect(resolved?.carried).toBe('o-1 2-1=o-2')
-  expect(refsIn(resolved?.carried ?? '')).toEqual(['2-1'])
 })
 
 test.each<[string, Item, Alert['reason']]>([
@@ -151,12 +96,3 @@ test.each([
     expect(found).toEqual(held ? { is: 'fleet', trouble } : undefined)
   },
 )
-
-test("whoever does not get the fleet's alert is told of its accounts", () => {
-  const routes = [{ match: { kind: ['fleet' as const] }, to: ['ops'] }, { to: ['mail', 'ops'] }]
-  const failing = anAlert({ kind: 'token', cause: 'failing' })
-  const hold = (receiver: string) =>
-    holdReason(failing, receiver, { silences: [], routes, fleet: ['token-endpoint'] }, NOW)
-  expect(hold('ops')).toEqual({ is: 'fleet', trouble: 'token-endpoint' })
-  expect(hold('mail')).toBeUndefined()
-})

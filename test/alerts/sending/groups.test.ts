@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { redisOfFile } from '../../support/of-file.ts'
-import { aRelay, DAY, INTERVAL, idsOf, NOW, WAIT } from '../a-relay.ts'
+import { aRelay, DAY, INTERVAL, NOW, WAIT } from '../a-relay.ts'
 import { anAlert } from '../an-alert.ts'
 
 const redis = redisOfFile()
@@ -36,41 +36,6 @@ test('the log names some of very many alerts, and counts the others', async () =
   const lines = one.lines.lines().filter(({ code }) => code === 'alert.firing')
   expect(lines).toHaveLength(101)
   expect(lines.at(-1)).toMatchObject({ count: 50 })
-})
-
-test('who takes each alert alone is sent all of a group, the worst first, as many in a delivery as others are shown', async () => {
-  const one = relay({ routes: [{ to: ['pager', 'mail'] }], group: { max: 2, perAlert: ['pager'] } })
-  const alerts = Array.from({ length: 5 }, (_, n) => anAlert({ percent: 90 - n }))
-  const resolved = alerts.map(({ id, ...alert }) => {
-    const end = { status: 'resolved', reason: 'recovered' } as const
-    return { alert: { ...alert, ...end, id: id.replace(/-1$/, '-2') } }
-  })
-  const sentTo = async (name: string) => {
-    const sent = (await one.pending()).filter(({ receiver }) => receiver === name)
-    return sent.map(({ message }) => [message.type, idsOf(message), message.data.truncated] as const)
-  }
-  await one.pass(NOW, ...alerts.map((alert) => ({ alert })))
-  const ids = alerts.map(({ id }) => id)
-  const begun = [ids.slice(0, 2), ids.slice(2, 4), ids.slice(4)].map((some) => ['alert.firing', some, 0])
-  expect(await sentTo('pager')).toEqual(begun)
-  expect(await sentTo('mail')).toEqual([['alert.firing', ids.slice(0, 2), 3]])
-  await one.record('delivered', NOW + WAIT)
-  await one.pass(NOW + INTERVAL, ...resolved)
-  const ended = (await sentTo('pager')).flatMap(([type, some]) => (type === 'alert.resolved' ? some : []))
-  expect(ended).toEqual(resolved.map(({ alert }) => alert.id))
-  await one.record('delivered', NOW + INTERVAL + WAIT)
-  await one.expectBalance({ pending: 0 })
-})
-
-test('very many groups close at one look', async () => {
-  const one = relay({ group: { by: ['account'] } })
-  const count = 600
-  for (let n = 1; n <= count; n++) {
-    await one.commit({ alert: anAlert({ rule: `rule ${n}`, account: { hubId: n, hubDomain: '' } }) })
-  }
-  await one.look(NOW)
-  await one.look(NOW + WAIT)
-  expect(await one.told()).toHaveLength(count)
 })
 
 test('a mass event hurries once; what follows waits for the interval', async () => {

@@ -1,10 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { sendAlerts } from '../../../src/alerts/sending/send-alerts.ts'
-import type { Store } from '../../../src/redis/connect.ts'
 import { readAlertLog } from '../../../src/views/alert-log.ts'
 import { readOutboxBalance } from '../../../src/views/outbox-balance.ts'
 import { redisOfFile } from '../../support/of-file.ts'
-import { aRelay, DAY, dyingAt, INTERVAL, idsOf, NOW, overtakenAt, WAIT } from '../a-relay.ts'
+import { aRelay, DAY, INTERVAL, idsOf, NOW, overtakenAt, WAIT } from '../a-relay.ts'
 import { anAlert } from '../an-alert.ts'
 
 const redis = redisOfFile()
@@ -178,57 +177,6 @@ test('alerts of an account that is uninstalled, and forgotten, still go out', as
   await one.look(NOW + WAIT)
   await one.record('delivered', NOW)
   expect(await fatesOf(one)).toEqual(Array(2).fill(['delivered', 'mail delivered']))
-})
-
-describe('dying', () => {
-  test.each([
-    ['before what it knows is noted', 'recordSends', 'before'],
-    ['after what it knows is noted', 'recordSends', 'after'],
-    ['before that is settled', 'settleNews', 'before'],
-    ['after that is settled', 'settleNews', 'after'],
-  ] as const)('%s delivers an alert once to each receiver', async (_, command, done) => {
-    const one = relay(BOTH)
-    await one.commit({ alert: anAlert() })
-    const dying = { ...one.deps, store: dyingAt(redis.store, command, done) }
-    for (const now of [NOW, NOW + WAIT]) {
-      // Once it is decided, nothing is left to settle.
-      const run = expect(sendAlerts(dying, now))
-      if (command === 'settleNews' && now > NOW) await run.resolves.toMatchObject({ found: 0 })
-      else await run.rejects.toThrow('dead')
-      await one.look(now)
-    }
-    expect((await one.pending()).map(({ receiver }) => receiver).sort()).toEqual(['hook', 'mail'])
-    await one.look(NOW + 2 * INTERVAL)
-    await one.expectBalance({ waiting: 0, deliveries: 2 })
-  })
-
-  test('with the answer lost, the step sent again makes no second delivery', async () => {
-    const one = relay()
-    await one.commit({ alert: anAlert() })
-    await one.look(NOW)
-    const store = new Proxy(redis.store, {
-      get: (target, name) =>
-        name === 'recordSends'
-          ? async (...args: Parameters<Store['recordSends']>) => {
-              await redis.store.recordSends(...args)
-              return redis.store.recordSends(...args)
-            }
-          : Reflect.get(target, name, target),
-    })
-    await sendAlerts({ ...one.deps, store }, NOW + WAIT)
-    await one.look(NOW + WAIT)
-    expect(await one.pending()).toHaveLength(1)
-  })
-})
-
-test('four at once tell everything once', async () => {
-  const one = relay(BOTH)
-  const alerts = Array.from({ length: 1_200 }, () => anAlert())
-  await one.commit(...alerts.map((alert) => ({ alert })))
-  await Promise.all(Array.from({ length: 4 }, () => one.look(NOW)))
-  await Promise.all(Array.from({ length: 4 }, () => one.look(NOW + WAIT)))
-  expect(await one.pending()).toHaveLength(2)
-  await one.expectBalance({ open: 1_200, waiting: 0, deliveries: 2 })
 })
 
 test('a look that read what is no longer the news of an alert changes nothing: its end is sent', async () => {

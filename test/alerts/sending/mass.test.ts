@@ -21,75 +21,12 @@ async function sent(one: ReturnType<typeof relay>) {
     .map(({ message }) => [message.data.groupKey, idsOf(message).toSorted()])
 }
 
-test('five are one message by their rule, when the first of them would have had its own; what else they have is theirs', async () => {
-  const one = relay()
-  await one.commit(of(1), of(2), of(2, { id: '2x-1', rule: 'other' }))
-  await one.look(NOW)
-  await one.commit(of(3), of(4), of(5), of(6))
-  await one.look(NOW + WAIT - 1)
-  await one.look(NOW + WAIT)
-  expect((await sent(one)).sort()).toEqual([
-    ['account=2', ['2x-1']],
-    ['rule=customProperties.overall', [1, 2, 3, 4, 5, 6].map((n) => `${n}-1`)],
-  ])
-  await one.look(NOW + WAIT)
-  expect(await one.closesAt()).toBeUndefined()
-  await one.expectBalance({ waiting: 0, deliveries: 2 })
-})
-
-const OVER = { status: 'resolved', reason: 'recovered' } as const
-
-/** Each sent by itself, long ago. */
-async function oneByOne(one: ReturnType<typeof relay>, hubIds: readonly number[]) {
-  for (const [n, hubId] of hubIds.entries()) {
-    const at = NOW - (100 - 2 * n) * INTERVAL
-    await one.pass(at, of(hubId))
-  }
-}
-
-test('what was sent with a mass repeats and ends with it, as polls bring it; what was sent by itself goes on by itself', async () => {
-  const one = relay()
-  const mass = [1, 2, 3, 4, 5, 6]
-  await oneByOne(one, [7, 8, 9, 10, 11])
-  await one.pass(NOW, ...mass.map((n) => of(n)))
-  for (const more of [{ reason: 'repeat' }, OVER] as const) {
-    const before = (await sent(one)).length
-    const number = more.reason === 'repeat' ? 2 : 3
-    const later = NOW + (more.reason === 'repeat' ? 10 : 20) * INTERVAL
-    for (const n of mass) {
-      await one.commit(of(n, { id: `${n}-${number}`, ...more }))
-      await one.look(later + n)
-    }
-    if (more.reason === 'repeat') {
-      await one.commit(...[7, 8, 9, 10, 11].map((n) => of(n, { id: `${n}-2`, ...more })))
-      await one.look(later + 10)
-    }
-    await one.look(later + 10 + WAIT)
-    const own = more.reason === 'repeat' ? [10, 11, 7, 8, 9].map((n) => [`account=${n}`, [`${n}-2`]]) : []
-    expect((await sent(one)).slice(before).sort()).toEqual([
-      ...own,
-      ['rule=customProperties.overall', mass.map((n) => `${n}-${number}`)],
-    ])
-  }
-})
-
 /** Five accounts crossed, and their one message is on its way. */
 async function sentMass() {
   const one = relay()
   await one.pass(NOW, ...[1, 2, 3, 4, 5].map((n) => of(n)))
   return one
 }
-
-test('an end is sent with its beginning that waits for the mass', async () => {
-  const one = await sentMass()
-  await one.commit(of(6))
-  await one.look(NOW + 2 * WAIT)
-  await one.commit(of(6, { id: '6-2', status: 'resolved', reason: 'recovered' }))
-  await one.look(NOW + 3 * WAIT)
-  await one.look(NOW + WAIT + INTERVAL)
-  expect((await sent(one)).at(-1)).toEqual(['rule=customProperties.overall', ['6-2']])
-  expect((await one.pending()).at(-1)?.message.data.alerts).toMatchObject([{ supersedes: ['6-1'] }])
-})
 
 test('what an account is notified of names where its alert waits: the group of the mass', async () => {
   const one = relay()
