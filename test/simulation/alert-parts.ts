@@ -40,7 +40,8 @@ export interface AlertParts {
   deliver(): Promise<void>
   /** The alert of an account, or another one, is held back for a while. */
   silence(hubId: number, ms: number): Promise<unknown>
-  endSilence(): Promise<unknown>
+  /** Returns its id, if there was one. */
+  endSilence(): Promise<string | undefined>
   acknowledge(hubId: number): Promise<unknown>
   /** SIGHUP: takes over the config as it is now. */
   reloadAlerts(): Promise<unknown>
@@ -146,7 +147,8 @@ export function alertParts(
     },
     endSilence: async () => {
       const [first] = await silences.active(clock.now())
-      return first && silences.end(first.id, clock.now())
+      if (first !== undefined) await silences.end(first.id, clock.now())
+      return first?.id
     },
     acknowledge: async (hubId) => {
       const [open] = await openStatesOf(store, keys, hubId)

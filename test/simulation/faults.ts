@@ -7,6 +7,7 @@ export type Fault =
   | 'answer lost'
   | 'step again'
   | 'late'
+  | 'write late'
   | 'death'
   | 'provider answer lost'
   | 'provider away'
@@ -47,10 +48,7 @@ export const FAULTS: Record<Fault, (world: World, outside: Outside) => Promise<b
   },
   /** The same of one step that writes: the connection is back at once, or away for long. */
   'step again': async (world) => {
-    const process = oneOf(
-      world,
-      ({ isCut, store: [first] }) => !isCut && first !== undefined && WRITES.test(first.label),
-    )
+    const process = oneOf(world, isAboutToWrite)
     const [first] = process?.store ?? []
     if (process === undefined || first === undefined) return false
     await world.runOnce(process, first)
@@ -66,6 +64,14 @@ export const FAULTS: Record<Fault, (world: World, outside: Outside) => Promise<b
     process.isCut = true
     process.isCutForLong = world.dice.chance(0.3)
     world.noteFault('late', `${process.name} ${process.store.map(({ label }) => label).join(', ')}`)
+    return true
+  },
+  'write late': async (world) => {
+    const process = oneOf(world, isAboutToWrite)
+    if (process === undefined) return false
+    process.isCut = true
+    process.isCutForLong = true
+    world.noteFault('write late', `${process.name} ${process.store[0]?.label}`)
     return true
   },
   /** What it asked for may have been done before it died. */
@@ -118,6 +124,10 @@ export const HOURS_APART = [-6, -1, 1, 6].map((hours) => hours * 3_600_000)
 
 const WRITES =
   /^(connect|import|begin|store|finish|purge|park|forget|take|record|commit|settle|tell|move|retire|report|multi)/
+
+function isAboutToWrite({ isCut, store: [first] }: Process): boolean {
+  return !isCut && first !== undefined && WRITES.test(first.label)
+}
 
 function oneOf(world: World, fits: (process: Process) => boolean): Process | undefined {
   const found = world.living.filter(fits)

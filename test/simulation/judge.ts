@@ -150,7 +150,9 @@ export async function judgeAlerts(scene: Scene, hubIds: readonly number[], mix: 
     for (const hubId of hubIds) {
       const isOwn = ({ kind, account }: Alert) => kind === 'limit' && account?.hubId === hubId
       const firing = last.filter((alert) => isOwn(alert) && alert.status === 'firing')
-      const wrong = judgeFiring(firing, levelOf(scene.config.alerts, scene.provider.usage.get(hubId) ?? 0))
+      const isGone = (await stored.field(hubId, 'state')) === null
+      const usage = isGone ? 0 : (scene.provider.usage.get(hubId) ?? 0)
+      const wrong = judgeFiring(firing, levelOf(scene.config.alerts, usage))
       if (wrong !== undefined) found(wrong, hubId)
       const isLost = (id: string) => !named.has(id) && numberOf({ id }) > (withheld.get(alertOf({ id })) ?? 0)
       if ((await stored.committed(hubId)).some(isLost)) found('what was committed is never told', hubId)

@@ -1,5 +1,5 @@
 import type { Fault } from './faults.ts'
-import type { Rotation } from './provider.ts'
+import type { Mood, Rotation } from './provider.ts'
 
 export type Actor =
   | 'connect'
@@ -44,6 +44,10 @@ export interface Mix {
   single?: boolean
   /** As many accounts as make a mass, each with messages of its own. */
   many?: boolean
+  /** Of the provider, at the beginning. */
+  mood?: Mood
+  /** Time passes from one that begins something to the next. */
+  rarely?: boolean
   /** A message waits for no others: most are sent while things go wrong. */
   hurried?: boolean
   /** No message is sent in the first minutes. */
@@ -145,6 +149,11 @@ export const MIXES = {
     ['provider away', 'provider answer lost', 'death', 'late', 'step again', 'provider mood', 'provider mood'],
     { parks: true, mostFaults: 12, mostActors: 16 },
   ),
+  'parked grants for long': accounts(
+    ['connect', 'connect', 'sweep grants', 'sweep grants', 'sweep grants', 'sweep grants'],
+    ['provider away', 'late'],
+    { parks: true, mood: 'knows no owner', mostFaults: 12, mostActors: 20, rarely: true },
+  ),
   'links for another account': accounts(
     ['connect by the other link', 'uninstall', 'run uninstall', 'refresh now', 'sweep', 'sweep grants'],
     ['late', 'provider away', 'step again'],
@@ -169,6 +178,13 @@ export const MIXES = {
     rekeys: true,
     mostActors: 16,
   }),
+  'rekey beside what is late': accounts(['import', 'import', 'reload', 'rekey', 'rekey', 'rekey'], ['write late'], {
+    connected: true,
+    rekeys: true,
+    mostActors: 16,
+    mostFaults: 12,
+    rarely: true,
+  }),
   everything: accounts(
     [...everybody, 'restart'],
     [...most, 'step again', 'writes refused', 'provider mood', 'clock of Redis'],
@@ -185,6 +201,11 @@ export const MIXES = {
   ),
   masses: alerts(inMasses, ['answer lost', 'late', 'death', 'provider away', 'time jump'], { many: true }),
   'held back': alerts(holding, ['answer lost', 'late', 'death', 'time jump', 'provider away'], { quiet: true }),
+  'silences that are ended': alerts(
+    ['poll', 'sweep alerts', 'sweep alerts', 'silence', 'end silence', 'end silence'],
+    ['late', 'late', 'provider away'],
+    { single: true, hurried: true, mostActors: 40 },
+  ),
   'held back in masses': alerts([...holding, ...inMasses], ['answer lost', 'late', 'clock apart', 'provider away'], {
     many: true,
     quiet: true,
@@ -193,6 +214,11 @@ export const MIXES = {
     single: true,
     mostActors: 40,
   }),
+  'alerts and uninstalls': alerts(
+    ['poll', 'poll', 'poll', 'uninstall', 'connect', 'run uninstall', 'sweep alerts', 'sweep'],
+    ['late', 'answer lost', 'provider away'],
+    { single: true, hurried: true, mostActors: 32 },
+  ),
   'alerts and clocks': alerts(holding, ['clock far apart', 'clock far apart', 'clock of Redis', 'late'], {
     mostFaults: 8,
   }),

@@ -26,7 +26,7 @@ interface Redeeming {
 }
 
 /** What the provider refuses for a while. */
-export type Mood = 'well' | 'throttles' | 'refuses the app' | 'refuses tokens' | 'deletes nothing'
+export type Mood = 'well' | 'throttles' | 'refuses the app' | 'refuses tokens' | 'deletes nothing' | 'knows no owner'
 
 const LIFETIME_MS = 1_800_000
 /** A client gives a call up after so long. */
@@ -147,6 +147,7 @@ export class StandInProvider {
       metadata: (access) =>
         ask(`metadata ${access.reveal()}`, () => {
           if (this.mood === 'throttles') return { ok: false as const, failure: THROTTLED }
+          if (this.mood === 'knows no owner') return { ok: false as const, failure: AT_FAULT }
           const hubId = this.#access.get(access.reveal()) ?? 0
           const value = { hubId, hubDomain: `${hubId}.example.com`, user: 'ada', scopes: ['oauth'] }
           return { ok: true as const, value: { ...value, lifeLeftMs: undefined } }

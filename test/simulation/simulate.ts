@@ -24,6 +24,8 @@ const ACTORS_OF_ALERTS = 16
 const MOST_FAULTS = 4
 /** How long a worker has an account, or a grant, and the time that must be left of it for a call. */
 const CLAIMS_MS = { account: 25_000 - 10_000, grant: 60_000 - 15_000 }
+/** One that reported so lately runs. */
+const HEARD_MS = 35_000
 /** So many accounts that are refused are a trouble of all. */
 const LEAST_ALIKE = 3
 /** By then all daemons know it. */
@@ -91,9 +93,15 @@ class Simulation {
   /** When each process claimed an account last, or a grant, by the steady clock. */
   readonly #claimedAt = new Map<string, number>()
   readonly #givenUp = new Set<number>()
+  /** Silences that somebody ended. */
+  readonly #silencesEnded = new Set<string | undefined>()
+  /** The key that each process reported last, and when. */
+  readonly #keysReported = new Map<unknown, { keyId: string; lastSeenAt: number; at: number }>()
   /** Receivers whose states were written since. */
   readonly #sentTo = new Set<string>()
   #isRekeyed = false
+  /** By the processes that are at it. */
+  readonly #rekeysBegun = new Map<string, number>()
   #troubleSince: number | undefined
   #commands = 0
   readonly #mix: Mix
@@ -139,6 +147,7 @@ class Simulation {
       watch: (done) => this.#watch(done),
     }
     const { provider, receivers } = this.scene
+    provider.mood = mix.mood ?? 'well'
     provider.onRedeem = (process, hubId) => this.#judgeRedeem(process, hubId)
     this.#outside = {
       move: (ms) => this.#move(ms),
@@ -169,7 +178,7 @@ class Simulation {
       const { pending } = world
       if (jobs.length > 0 && dice.chance(0.2)) {
         await this.#takeJob()
-      } else if (toBegin > 0 && dice.chance(pending.length === 0 ? 0.9 : 0.15)) {
+      } else if (toBegin > 0 && dice.chance(this.#mix.rarely === true ? 0.05 : pending.length === 0 ? 0.9 : 0.15)) {
         toBegin--
         await this.#begin(dice.pick(this.#mix.actors))
       } else if (faultsLeft > 0 && dice.chance(0.08)) {
@@ -215,7 +224,12 @@ class Simulation {
     for (const { machine } of this.#daemons.map((daemon) => daemon.process)) {
       if (existsSync(join(this.scene.folder, machine))) await this.#finish(last.storeSealed(machine))
     }
-    if (this.#mix.alerts === true) return this.#tellAll(last)
+    if (this.#mix.alerts !== true) return this.#workToTheEnd(last)
+    return (!this.#mix.actors.includes('uninstall') || (await this.#workToTheEnd(last))) && this.#tellAll(last)
+  }
+
+  async #workToTheEnd(last: Daemon): Promise<boolean> {
+    const { world } = this.scene
     const until = world.now + KEEP_MS + 3_600_000
     // The first sweep may only bring forward what was planned by a clock that was ahead.
     await this.#sweepAll(last)
@@ -243,6 +257,12 @@ class Simulation {
   /** Whether all accounts could be polled, and all that was committed came to its end. */
   async #tellAll(last: Daemon): Promise<boolean> {
     const { world, jobs, stored } = this.scene
+    for (const receiver of this.scene.receivers.keys()) {
+      const isOver = ({ by, checkAt }: { by: string | undefined; checkAt: number }) =>
+        by !== undefined && this.#silencesEnded.has(by) && checkAt > world.now
+      if ((await stored.held(receiver)).some(isOver))
+        this.troubles.push({ what: 'an alert is held back by a silence that was ended', hubId: 0 })
+    }
     if (!(await this.#pollInTheEnd(last))) return false
     await this.#finish(last.replay())
     for (let round = 0; round < MOST_ROUNDS; round++) {
@@ -281,7 +301,11 @@ class Simulation {
   }
 
   async #rekey(daemon: Daemon): Promise<unknown> {
+    const { name, clock } = daemon.process
+    if (this.#rekeysBegun.has(name)) return 'under way'
+    this.#rekeysBegun.set(name, clock.steady())
     const rekeyed = await daemon.rekey()
+    this.#rekeysBegun.delete(name)
     if (rekeyed.is === 'clean') this.#isRekeyed = true
     return rekeyed
   }
@@ -348,7 +372,8 @@ class Simulation {
       await this.#move(60_000)
       await this.#finish(last.sweep())
       await this.#workAll(last)
-      if (this.hubs.every((hubId) => this.#polledInTheEnd.has(hubId))) return true
+      const states = await Promise.all(this.hubs.map((hubId) => this.scene.stored.field(hubId, 'state')))
+      if (this.hubs.every((hubId, n) => states[n] === null || this.#polledInTheEnd.has(hubId))) return true
     }
     return false
   }
@@ -430,9 +455,9 @@ class Simulation {
       case 'sweep alerts':
         return daemon.sweepAlerts()
       case 'silence':
-        return daemon.silence(hubId, world.dice.pick([30_000, 300_000, 900_000]))
+        return daemon.silence(hubId, world.dice.pick([30_000, 300_000, 14_400_000]))
       case 'end silence':
-        return daemon.endSilence()
+        return daemon.endSilence().then((id) => this.#silencesEnded.add(id))
       case 'acknowledge':
         return daemon.acknowledge(hubId)
       case 'move a receiver':
@@ -559,10 +584,11 @@ class Simulation {
     await world.move(ms)
   }
 
-  #noteClaims({ process, step, args: [set, hubId], answer }: DoneStep): void {
-    const claimed = { claimAccount: [hubId], claimAccounts: answer, claimDue: ['grant'] }[step]
-    if (set !== NAMES.due('refresh') && set !== NAMES.grantsDue) return
-    for (const one of Array.isArray(answer) && Array.isArray(claimed) ? claimed : [])
+  #noteClaims({ process, step, hubId: account, args: [set, hubId], answer }: DoneStep): void {
+    const of = { claimAccount: [hubId], claimAccounts: answer, claimDue: ['grant'] }[step]
+    const isOurs = set === NAMES.due('refresh') || set === NAMES.grantsDue
+    const some = step.startsWith('claimRefresh') ? [account, ...[answer].flat(2)] : isOurs ? of : []
+    for (const one of Array.isArray(answer) && Array.isArray(some) ? some : [])
       this.#claimedAt.set(`${process.name} ${one}`, process.clock.steady())
   }
 
@@ -571,6 +597,23 @@ class Simulation {
     const age = (what: number | 'grant') => clock.steady() - (this.#claimedAt.get(`${name} ${what}`) ?? 0)
     if (age(hubId) > CLAIMS_MS.account && age('grant') > CLAIMS_MS.grant)
       this.troubles.push({ what: 'a refresh token is sent after its claim', hubId })
+  }
+
+  /** A rekey closes the old key while no process writes with it, as far as they have reported. */
+  #noteKeys({ process, step, args: [key, name, text] }: DoneStep): void {
+    const [now, at] = [this.scene.world.now + this.scene.world.redisAheadMs, process.clock.steady()]
+    if (step === 'hset' && key === NAMES.daemons) this.#keysReported.set(name, { ...JSON.parse(String(text)), at })
+    if (step === 'hdel' && key === NAMES.daemons) this.#keysReported.delete(name)
+    if (step !== 'hset' || key !== NAMES.closedKeys) return
+    const isHeard = (moment: number, until: number) => until - moment < HEARD_MS
+    const writes = [...this.#keysReported.values()].filter(({ keyId }) => keyId === OLD_KEY.id)
+    if (
+      writes.some(
+        (one) =>
+          one.at < (this.#rekeysBegun.get(process.name) ?? 0) && isHeard(one.at, at) && isHeard(one.lastSeenAt, now),
+      )
+    )
+      this.troubles.push({ what: 'a rekey goes on beside a process with the old key', hubId: 0 })
   }
 
   /** All accounts are refused alike. */
@@ -597,6 +640,7 @@ class Simulation {
       this.#polledInTheEnd.add(hubId)
     }
     this.#noteClaims({ process, step, hubId, args, answer })
+    this.#noteKeys({ process, step, hubId, args, answer })
     if (WRITES_TOKENS.has(String(answer))) this.#written.set(hubId, step)
     if (step === 'changeEndpoint' && answer === null) this.#noteEndpoint(JSON.parse(String(args[2])).breaker)
     if (step === 'recordRefreshFailure' && answer === 'recorded' && args[4] === 'reauthorize') this.#givenUp.add(hubId)

@@ -19,7 +19,10 @@ export const NAMES = {
   unsent: '{s}:unsent',
   grantsDue: '{s}:due:grant',
   canaries: '{s}:canaries',
+  closedKeys: '{s}:closed-keys',
+  daemons: '{s}:daemons',
   known: (receiver: string) => `{s}:known:${receiver}`,
+  held: (receiver: string) => `{s}:held:${receiver}`,
   waiting: '{s}:waiting',
   underWay: '{s}:under-way',
   /** What is made for each group, or delivery, and goes by itself one day. */
@@ -102,6 +105,17 @@ export class Stored {
   async told(receiver: string): Promise<Map<string, Told>> {
     const known = Object.entries(await this.redis.hgetall(NAMES.known(receiver)))
     return new Map(known.flatMap(([alert, text]) => (JSON.parse(text).told ? [[alert, JSON.parse(text).told]] : [])))
+  }
+
+  /** Alerts that are held back, each by what (an id of a silence, or undefined), and when they are checked again. */
+  async held(receiver: string): Promise<{ by: string | undefined; checkAt: number }[]> {
+    const known = Object.entries(await this.redis.hgetall(NAMES.known(receiver)))
+    const scores = known.map(([alert]) => this.redis.zscore(NAMES.held(receiver), alert))
+    const checks = await Promise.all(scores)
+    return known.flatMap(([, text], n) => {
+      const check = checks[n]
+      return check == null ? [] : [{ by: JSON.parse(text).waits?.held?.id, checkAt: Number(check) }]
+    })
   }
 
   /** What is on its way, or not settled. */

@@ -225,10 +225,14 @@ export async function live(history: History, by: GroupBy, judge: Judge, store: S
     await store.changeAlerts(keys.own(NO_ACCOUNT), NO_ACCOUNT, json)
     judge.hasTrouble = !isOver
   }
-  const attempt = async (id: string, through: Store, record: Pick<AttemptRecord, 'outcome' | 'nextAt'>) => {
+  const attempt = async (receiver: string, through: Store, record: Pick<AttemptRecord, 'outcome' | 'nextAt'>) => {
+    // The claim of whoever died before is over.
+    await store.zadd(keys.delivery.receiversDue, 'XX', 0, receiver)
+    const [claimed] = await claimReceivers({ store, keys, due: new DueSets(store, keys) }, [receiver])
+    if (claimed === undefined) return
     const deliveries = new Deliveries(through, keys)
-    const begun = await deliveries.begin(id, now)
-    if (typeof begun !== 'object') return
+    const begun = await deliveries.begin(claimed, [])
+    if (begun.is !== 'begun') return
     judge.arrived(begun)
     await deliveries.record(begun, { ...record, reason: 'so', ms: 1 }, now)
   }
@@ -297,12 +301,8 @@ export async function live(history: History, by: GroupBy, judge: Judge, store: S
         return relay.recheckWaiting()
       }
       case 'attempt': {
-        const mine = (await relay.pending()).filter((found) => found.receiver === event.receiver)
-        const { id = '' } = mine.at(event.newest ? -1 : 0) ?? {}
-        return attempt(id, storeOf(event.dies), {
-          outcome: event.outcome,
-          nextAt: event.outcome === 'retry' ? now : null,
-        })
+        const nextAt = event.outcome === 'retry' ? now : null
+        return attempt(event.receiver, storeOf(event.dies), { outcome: event.outcome, nextAt })
       }
       case 'replay':
         return relay.deliveries.replay({ since: 0, receiver: event.receiver ?? undefined }, now)
@@ -326,8 +326,7 @@ export async function live(history: History, by: GroupBy, judge: Judge, store: S
   for (let looks = 0; looks < 4; looks++) await passTime(INTERVAL + WAIT)
   for (let left = await relay.pending(); left.length > 0; left = await relay.pending()) {
     now += CLAIM_MS
-    // The newest first: that is the worst order.
-    for (const { id } of left.reverse()) await attempt(id, listened, { outcome: 'delivered', nextAt: null })
+    for (const { receiver } of left) await attempt(receiver, listened, { outcome: 'delivered', nextAt: null })
     await passTime(1_000)
   }
   const open = ACCOUNTS.flatMap((hubId) => {
