@@ -41,8 +41,8 @@ export async function claimReceivers(
   names: readonly string[],
 ): Promise<ClaimedReceiver[]> {
   if (names.length === 0) return []
-  const more = [names.length, CLAIM_MS, due.mark(), keys.fleet, '', 0, ...names] as const
-  const [claim, ...claimed] = await store.claimAccounts(keys.delivery.receiversDue, ...more)
+  const more = [names.length, CLAIM_MS, due.mark(), ...names] as const
+  const [claim, ...claimed] = await store.claimAccounts(keys.delivery.receiversDue, keys.fleet, ...more)
   return claimed.map((receiver) => ({ receiver, claim: Number(claim) }))
 }
 

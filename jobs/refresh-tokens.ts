@@ -15,18 +15,17 @@ export const AHEAD_MS = 500
 
 /** Accounts whose tokens are due, as many as the token endpoint takes soon; one as a trial while it fails. */
 export function refreshTokens(deps: RefreshWork, signal: AbortSignal): Promise<void> {
-  const { due, endpoint, clock } = deps
+  const { due, tokens, endpoint, clock } = deps
   const batch = endpoint.nextBatch()
   return workOff(deps, signal, {
     atOnce: deps.inFlight.limit,
     claim: async (most) => {
       const { calls, isProbe } = await endpoint.room(AHEAD_MS, undefined)
-      if (calls === 0) return []
       const age = clock.stopwatch()
       // Any one as a trial: if always the same is dead, the end of the trouble would never be seen.
       const first = isProbe ? deps.random() : 0
-      const claimed = await due.claim('refresh', Math.min(most, calls), refreshClaimMs(deps.callMs), first)
-      return claimed.map(({ hubId, claim }) => ({ hubId, claim, age }))
+      const claimed = calls === 0 ? [] : await tokens.claim(Math.min(most, calls), refreshClaimMs(deps.callMs), first)
+      return claimed.map((one) => ({ ...one, age }))
     },
     work: async (claimed) => {
       const { hubId } = claimed

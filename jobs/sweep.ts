@@ -30,8 +30,10 @@ async function bringForward({ store, keys, sending, queues, log }: JobDeps, now:
   const isBegun = Math.abs(now - Number(before)) < SET_BACK_CLAIM_MS
   if (isBegun || (await store.replaceField(keys.fleet, 'set-back', before, now)) === 'stale') return
   const pending = (await store.zrange(keys.delivery.receivers, 0, '-1')).map(keys.delivery.pending)
+  // A plan for the next moments stays: it may be the claim of an account that is worked on just now.
   const planned = [...Object.values(keys.due), ...pending, keys.delivery.receiversDue, keys.grants.due]
-  for (const due of planned) while ((await store.claimDue(due, '+inf', BATCH, now, `(${now}`))[0].length === BATCH) {}
+  for (const due of planned)
+    while ((await store.claimDue(due, '+inf', BATCH, now, `(${now + SET_BACK_CLAIM_MS}`))[0].length === BATCH) {}
   // Pauses of the token endpoint were planned, too: they are learnt again. The turn of a sweep would last for hours.
   await Promise.all([recheckWaiting(sending), store.hdel(keys.fleet, 'endpoint'), store.del(...SWEEPS.map(keys.turn))])
   await store.hset(keys.fleet, Object.fromEntries([...SWEEPS, 'claims'].map((mark) => [mark, now])))

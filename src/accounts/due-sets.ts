@@ -1,14 +1,10 @@
+import { claimMark, freshChance } from '../redis/claim-mark.ts'
 import type { Store } from '../redis/connect.ts'
 import { type DueKind, type DueSet, hubIdsIn, type Keys } from '../redis/keys.ts'
 import { chunksOf } from '../runtime/chunks-of.ts'
-import { freshBytes } from '../runtime/fresh-bytes.ts'
 
 /** Work that is due for longer is not being done: a sweep comes every few seconds. */
 export const OVERDUE_AFTER_MS = 60_000
-
-/** Steps of the fraction that a moment of this size has room for: a claim has a fraction. */
-const FRACTIONS = 4096
-const freshChance = () => freshBytes(2).readUInt16BE() / 65_536
 
 /** Accounts that are read at a time: others have their turn then. */
 const READ_AT_ONCE = 1_000
@@ -23,6 +19,9 @@ export interface Claimed {
   claim: number
 }
 
+/** A refresh is claimed with what it needs, see `TokenStore`. */
+type ClaimedKind = Exclude<DueSet, 'refresh'>
+
 export interface DueOutlook {
   count: number
   next: number | undefined
@@ -36,37 +35,33 @@ export interface DueOutlook {
 export class DueSets {
   readonly #store: Store
   readonly #keys: Keys
-  readonly #chance: () => number
+  /** A fraction for a claim. */
+  readonly mark: () => number
 
   /** `chance`: a number from 0 up to, and not including, 1. */
   constructor(store: Store, keys: Keys, chance = freshChance) {
     this.#store = store
     this.#keys = keys
-    this.#chance = chance
+    this.mark = () => claimMark(chance())
   }
 
-  /**
-   * Claims up to `most` accounts that are due, for so long: then one that is not done is due again. Of refreshes, where more are due
-   * than that, most are the nearest to the end of their tokens, from the one at `first` on: from 0, the nearest, up to 1, the farthest.
-   */
-  async claim(kind: DueSet, most: number, ms: number, first = 0): Promise<Claimed[]> {
-    const { due, expiry, fleet } = this.#keys
-    const nearest = kind === 'refresh' ? [expiry, first] : ['', 0]
-    const [claim, ...hubIds] = await this.#store.claimAccounts(due[kind], most, ms, this.mark(), fleet, ...nearest)
+  /** Claims up to `most` accounts that are due, for so long: then one that is not done is due again. */
+  async claim(kind: ClaimedKind, most: number, ms: number): Promise<Claimed[]> {
+    const { due, fleet } = this.#keys
+    const [claim, ...hubIds] = await this.#store.claimAccounts(due[kind], fleet, most, ms, this.mark())
     return hubIdsIn(hubIds).map((hubId) => ({ hubId, claim: Number(claim) }))
   }
 
   /** Claims one account, whenever it is due; `before`: when it was. `gone`: it is not planned at all. */
-  async claimOne(kind: DueSet, hubId: number, ms: number): Promise<'gone' | 'held' | (Claimed & { before: number })> {
+  async claimOne(
+    kind: ClaimedKind,
+    hubId: number,
+    ms: number,
+  ): Promise<'gone' | 'held' | (Claimed & { before: number })> {
     const { due, fleet } = this.#keys
-    const claimed = await this.#store.claimAccount(due[kind], hubId, Math.round(ms), this.mark(), fleet)
+    const claimed = await this.#store.claimAccount(due[kind], fleet, hubId, Math.round(ms), this.mark())
     if (typeof claimed === 'string') return claimed
     return { hubId, claim: Number(claimed[0]), before: Math.floor(Number(claimed[1])) }
-  }
-
-  /** No plan, and hardly another claim, has this fraction at the same moment. */
-  mark(): number {
-    return (1 + Math.floor(this.#chance() * (FRACTIONS - 1))) / FRACTIONS
   }
 
   /** End of the first of the tokens that are kept alive, ms; undefined: there is none. */

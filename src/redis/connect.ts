@@ -2,7 +2,7 @@ import { type ChainableCommander, Cluster, Redis, type RedisOptions } from 'iore
 import { defined } from '../runtime/defined.ts'
 import type { Secret } from '../runtime/secret.ts'
 import { readOtherTypesAsNothing } from './answers.ts'
-import { guardSteps, loadScripts, OF_MANY_ACCOUNTS } from './scripts.ts'
+import { guardSteps, loadScripts } from './scripts.ts'
 import { SteadySentinelConnector } from './sentinel-connector.ts'
 
 export type Store = Redis | Cluster
@@ -74,7 +74,7 @@ export function connectRedis(
       ? { maxRetriesPerRequest: retriesOfPages(address), commandTimeout: pagesMs, enableAutoPipelining: false }
       : { maxRetriesPerRequest: null, enableAutoPipelining: purpose === 'steps' }),
     // A pipeline for one command costs as much as the command. A name here is also meant for its `Buffer` twin.
-    autoPipeliningIgnoredCommands: [...OF_MANY_ACCOUNTS, 'changeEndpoint'],
+    autoPipeliningIgnoredCommands: ['storeTokens', 'changeEndpoint'],
   }
   const store = open(address, options)
   // "No node can be used" names no cause: the error of the last node of a cluster does.

@@ -6,8 +6,6 @@ export type Argument = string | number | Buffer
 /** How many keys a step declares; 'first argument': as many as that argument is. */
 interface Step<Answer> {
   keys: number | 'first argument'
-  /** Written for one account, it does many: as many keys as there are. Answers for each. */
-  ofMany: boolean
   /** The step makes names of keys itself. */
   guarded: boolean
   /** Never there: for the type alone. */
@@ -16,12 +14,13 @@ interface Step<Answer> {
 
 const on = <Answer>(keys: number, touches?: 'alone'): Step<Answer> => ({
   keys,
-  ofMany: false,
   guarded: touches === undefined,
 })
 /** Accounts, as many as the first argument is. */
-const ofMany = <Answer>(): Step<Answer> => ({ keys: 'first argument', ofMany: false, guarded: true })
-const OF_MANY: Step<unknown[]> = { keys: 'first argument', ofMany: true, guarded: true }
+const ofMany = <Answer>(): Step<Answer> => ({ keys: 'first argument', guarded: true })
+
+/** `held`: what was lost waits for the worker that refreshes the account. */
+export type Stored = 'stored' | 'lost' | 'uninstalled' | 'unknown' | 'held'
 
 /** `moved`: another address is in force than the one that wants no more; `disabled`: it was switched off by this; `refused`: a recipient is refused that was not before. */
 export type Recorded = 'recorded' | 'unknown' | 'moved' | 'disabled' | 'refused'
@@ -34,11 +33,11 @@ const STEPS = {
   claimDue: on<[claimed: string[], next: string]>(1),
   readTime: on<number>(1, 'alone'),
   moveClaim: on<number>(1),
-  claimAccounts: on<[claim: string, ...hubIds: string[]]>(1),
-  claimAccount: on<'gone' | 'held' | [claim: string, before: string]>(1),
-  beginRefresh: OF_MANY,
-  leaveRefresh: on<number>(1),
-  storeTokens: OF_MANY,
+  claimAccounts: on<[claim: string, ...hubIds: string[]]>(2),
+  claimAccount: on<'gone' | 'held' | [claim: string, before: string]>(2),
+  claimRefreshes: on<[claim: string, ...read: (string | Error)[][]]>(1),
+  claimRefresh: on<'gone' | 'held' | [claim: string, read: string[]]>(1),
+  storeTokens: ofMany<(Stored | Error)[]>(),
   recordRefreshFailure: on<'recorded' | 'lost'>(1),
   connectAccount: on<'connected' | 'reconnected' | 'known' | 'stale' | 'uninstalled' | 'strange'>(1),
   importAccount: on<'imported' | 'kept' | 'uninstalled' | 'replaced'>(1),
@@ -88,9 +87,6 @@ declare module 'ioredis' {
   interface RedisCommander<Context extends ClientContext> extends Methods<Context> {}
 }
 
-/** The steps that travel for many accounts at a time already. */
-export const OF_MANY_ACCOUNTS = Object.entries(STEPS).flatMap(([name, { ofMany }]) => (ofMany ? [name] : []))
-
 /** For ioredis' `scripts` option: sent by hash, and by text only where a server doesn't know them yet. */
 export function loadScripts(guards: 0 | 1): Scripts {
   // Joined once for all connections of a process: it is a MB.
@@ -103,40 +99,31 @@ const loaded: Partial<Record<0 | 1, Scripts>> = {}
 
 function joinScripts(guards: 0 | 1): Scripts {
   const texts = readTexts()
-  const load = ([name, { keys, ofMany, guarded }]: [string, Step<unknown>]) => {
-    const text = texts.get(name)
-    if (text === undefined) throw new Error(`no file in lua/ has the step ${name}`)
-    const { shared, step } = text
-    const lua = ofMany ? forMany(text, guards) : `${shared}${step}`
+  const load = ([name, { keys, guarded }]: [string, Step<unknown>]) => {
+    const lua = texts.get(name)
+    if (lua === undefined) throw new Error(`no file in lua/ has the step ${name}`)
     return [name, typeof keys === 'number' ? { lua, numberOfKeys: keys + (guarded ? guards : 0) } : { lua }]
   }
   return Object.fromEntries(Object.entries(STEPS).map(load))
 }
 
-/** Includes of a step, at its head, and the rest of it. */
-interface StepText {
-  shared: string
-  step: string
-}
-
-function readTexts(): Map<string, StepText> {
+function readTexts(): Map<string, string> {
   const files = readdirSync(LUA).filter((file) => file.endsWith('.lua'))
   const steps = files.flatMap((file) =>
     readFileSync(new URL(file, LUA), 'utf8')
       .split(/^--!step /m)
       .slice(1),
   )
-  return new Map(steps.map((text) => [text.slice(0, text.indexOf('\n')), textOf(text.slice(text.indexOf('\n') + 1))]))
+  return new Map(
+    steps.map((text) => [text.slice(0, text.indexOf('\n')), withIncludes(text.slice(text.indexOf('\n') + 1))]),
+  )
 }
 
-function textOf(text: string): StepText {
-  const included = [...text.matchAll(INCLUDE)].map(([, name = '']) => include(name))
-  return { shared: included.join(''), step: text.replace(INCLUDE, '') }
-}
-
-function include(name: string): string {
-  const { shared, step } = textOf(readFileSync(new URL(`include/${name}.lua`, LUA), 'utf8'))
-  return `${shared}${step}`
+/** Each include stands at the head of its text. */
+function withIncludes(text: string): string {
+  return text.replace(INCLUDE, (_, name: string) =>
+    withIncludes(readFileSync(new URL(`include/${name}.lua`, LUA), 'utf8')),
+  )
 }
 
 const LUA = new URL('./lua/', import.meta.url)
@@ -173,38 +160,4 @@ function withGuard(args: readonly Argument[], keys: number): Argument[] {
 /** A key of the same slot. */
 function guardBeside(key: string): string {
   return `${key.slice(0, key.indexOf('}') + 1)}:guard`
-}
-
-/**
- * A step's text, written for one account, as a script that does it for many: the accounts' keys, then their arguments, as
- * many for each. It returns an answer for each. A step that fails fails alone: its answer is the error, and those of the
- * others are as if it had not been there.
- *
- * `shared` is what the step includes: it is read once for all accounts, and runs for each in turn. A third of the time
- * that Redis took for a step went into making the same functions again.
- *
- * @param guards how many keys follow those of the accounts and belong to none
- */
-function forMany({ shared, step }: { shared: string; step: string }, guards: number): string {
-  const stand = shared.includes('local function standAt(') ? 'standAt(KEYS[1])' : ''
-  return `${shared}
-local function step(KEYS, ARGV)
-${stand}
-${step}
-end
-${include('refusal')}local accounts = #KEYS - ${guards}
-local answers, each = {}, #ARGV / accounts
--- Filled again for each: tables of their own took a twentieth of a step.
-local ownKeys, ownArguments = {}, {}
-for number = 1, accounts do
-  ownKeys[1] = KEYS[number]
-  for place = 1, each do ownArguments[place] = ARGV[(number - 1) * each + place] end
-  local worked, answer = pcall(step, ownKeys, ownArguments)
-  if not worked then answer = refusal(answer) end
-  -- Nil would end the answers here.
-  if answer == nil then answer = false end
-  answers[number] = answer
-end
-return answers
-`
 }

@@ -10,11 +10,6 @@ import { hasNoTokenYet, planRefresh, type RefreshSettings, type TokenTimes } fro
 import type { AnswerToStore, RefreshContext } from './token-store.ts'
 import { openToken } from './vault.ts'
 
-/** Claims in the set of refreshes that are due. */
-export interface RefreshClaims {
-  claimOne(kind: 'refresh', hubId: number, ms: number): Promise<'gone' | 'held' | { hubId: number; claim: number }>
-}
-
 export interface RedeemDeps extends TokenDeps {
   provider: Pick<ProviderClient, 'refresh'>
   settings: RefreshSettings

@@ -11,16 +11,9 @@ import {
 } from './after-failure.ts'
 import type { EndpointVerdict, TokenEndpoint } from './endpoint/token-endpoint.ts'
 import { hasNoTokenYet, LONGEST_PAUSE_MS, latestRefresh, NEVER_MS, planRefresh } from './plan-refresh.ts'
-import {
-  type ClaimedRefresh,
-  type RedeemDeps,
-  type Redeemed,
-  type RefreshClaims,
-  redeemAndStore,
-  refreshClaimMs,
-} from './redeem.ts'
+import { type ClaimedRefresh, type RedeemDeps, type Redeemed, redeemAndStore, refreshClaimMs } from './redeem.ts'
 import { keepUnread } from './sealed-tokens.ts'
-import type { BeginRefresh, RefreshContext } from './token-store.ts'
+import type { ReadRefresh, RefreshContext } from './token-store.ts'
 
 /** The alerts for an account whose tokens can no longer be refreshed, or can again. */
 export interface TokenAnnouncer {
@@ -52,7 +45,6 @@ export interface AnnouncedAccount extends AnnouncedSubject {
 }
 
 export interface RefreshDeps extends RedeemDeps {
-  due: RefreshClaims
   provider: ProviderClient
   store: Store
   dataDir: string
@@ -93,10 +85,13 @@ export interface Occasion {
   refused?: string | undefined
   /** An operator asks for it: also where the refresh token waits for that. */
   isDecided?: boolean
-  /** The place in line of the job that the account was claimed by, and its claim. */
+  /** The place in line of the job that the account was claimed by, and what it found. */
   batch?: number
-  claimed?: ClaimedRefresh
+  claimed?: ClaimedAccount
 }
+
+/** An account that was claimed. */
+export type ClaimedAccount = ClaimedRefresh & Pick<ReadRefresh, 'context'>
 
 /** Refreshes one account, if it is due and no other worker has it: claim, redeem, store. */
 export async function refreshTokensOf(
@@ -107,20 +102,12 @@ export async function refreshTokensOf(
   if (deps.pending.has(hubId)) return { is: 'held' }
   const admission = await deps.endpoint.enter(batch)
   if (admission.is === 'closed') return { is: 'waiting', until: admission.until }
-  let begun: BeginRefresh
-  let ours: ClaimedRefresh | 'gone' | 'held'
-  try {
-    ours = claimed ?? (await claimOne(deps, hubId))
-    begun = typeof ours === 'string' ? { is: ours } : await deps.tokens.begin(hubId, ours.claim)
-  } catch (error) {
+  const { context, ...ours } = claimed ?? (await claimOne(deps, hubId))
+  if (context === 'held' || context === 'gone' || context instanceof Error) {
     deps.endpoint.leave()
-    throw error
+    if (context instanceof Error) throw context
+    return { is: context }
   }
-  if (begun.is !== 'begun' || typeof ours === 'string') {
-    deps.endpoint.leave()
-    return { is: begun.is === 'gone' ? 'gone' : 'held' }
-  }
-  const { context } = begun
   const now = deps.clock.now()
   const attempt = attemptAt(deps, ours, context, now)
   const planned = isDecided && context.retryAt === NEVER_MS ? now : plannedAt(attempt, refused, now)
@@ -136,10 +123,11 @@ export async function refreshTokensOf(
   return redeemed.is === 'stored' ? refreshed(deps, attempt, redeemed) : await outcomeOf(deps, attempt, redeemed)
 }
 
-async function claimOne({ due, clock, callMs }: RefreshDeps, hubId: number): Promise<ClaimedRefresh | 'gone' | 'held'> {
+async function claimOne({ tokens, clock, callMs }: RefreshDeps, hubId: number) {
   const age = clock.stopwatch()
-  const claimed = await due.claimOne('refresh', hubId, refreshClaimMs(callMs))
-  return typeof claimed === 'string' ? claimed : { hubId, claim: claimed.claim, age }
+  const claimed = await tokens.claimOne(hubId, refreshClaimMs(callMs)).catch((error: Error) => error)
+  if (typeof claimed === 'string' || claimed instanceof Error) return { hubId, claim: 0, age, context: claimed }
+  return { ...claimed, age }
 }
 
 /** Nothing is to be done: the account is put where its plan says. */

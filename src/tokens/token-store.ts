@@ -1,8 +1,10 @@
 import { UnreadableData } from '../redis/account-record.ts'
-import { type AccountSteps, accountSteps } from '../redis/account-steps.ts'
 import { refusesWrites } from '../redis/away.ts'
+import { claimMark, freshChance } from '../redis/claim-mark.ts'
 import type { Store } from '../redis/connect.ts'
+import { Gathering } from '../redis/gathering.ts'
 import type { AccountState, Keys } from '../redis/keys.ts'
+import type { Stored } from '../redis/scripts.ts'
 import { type AlertWrites, NO_ACCOUNT, stepJson } from '../redis/steps.ts'
 import type { Secret } from '../runtime/secret.ts'
 import type { AfterFailure } from './after-failure.ts'
@@ -35,7 +37,14 @@ export interface RefreshContext {
   mayBeForeign: boolean
 }
 
-export type BeginRefresh = { is: 'gone' } | { is: 'held' } | { is: 'begun'; context: RefreshContext }
+/** An account that was claimed for a refresh, as it was read then. */
+export interface ReadRefresh {
+  hubId: number
+  /** The account's score in its due set: the worker that brought it about has the account to itself. */
+  claim: number
+  /** `gone`: it is unknown, or to be refreshed no more. An error: its stored data can't be read. */
+  context: RefreshContext | 'gone' | Error
+}
 
 /** The provider's answer to a refresh, in clear: it is encrypted by the key that is in force when it is written. */
 export interface AnswerToStore {
@@ -94,48 +103,55 @@ export interface StoredToken {
   isHeld: boolean
 }
 
-/** A clock of Redis that is set back by more leaves notes of refreshes that would be under way for hours. They count for nothing. */
-const STEP_BACK_MS = 120_000
-
 /** The side of the store that has the tokens, to refresh them and to hand them out. */
 export class TokenStore {
   readonly #store: Store
-  readonly #steps: AccountSteps
+  readonly #storing: Gathering<Stored>
   readonly #keys: Keys
+  readonly #mark: () => number
 
-  constructor(store: Store, keys: Keys) {
+  /** `chance`: a number from 0 up to, and not including, 1. */
+  constructor(store: Store, keys: Keys, chance = freshChance) {
     this.#store = store
-    this.#steps = accountSteps(store)
+    this.#storing = new Gathering((...call) => store.storeTokens(...call))
     this.#keys = keys
+    this.#mark = () => claimMark(chance())
   }
 
-  async begin(hubId: number, claim: number): Promise<BeginRefresh> {
-    const answer = await this.#steps.beginRefresh(this.#keys.own(hubId), String(claim))
-    if (Buffer.isBuffer(answer)) return { is: answer.toString() === 'held' ? 'held' : 'gone' }
-    const text = answer[0].toString()
-    // Before its token is redeemed: other stored values could not show the outcome.
-    if (!READABLE.test(text)) throw new UnreadableData(`account ${hubId}: its record can't be read`)
-    return { is: 'begun', context: readContext(text, answer[1], answer.slice(2)) }
+  /**
+   * Claims up to `most` accounts whose tokens are due, for so long: then one that is not done is due again. Where more are due, most of
+   * them are the nearest to the end of their tokens, from the one at `first` on: from 0, the nearest, up to 1, the farthest.
+   */
+  async claim(most: number, ms: number, first = 0): Promise<ReadRefresh[]> {
+    const own = this.#keys.own(NO_ACCOUNT)
+    const [claim, ...read] = await this.#store.claimRefreshesBuffer(own, most, ms, this.#mark(), first)
+    return read.map((one) => readRefresh(claim, one))
+  }
+
+  /** Claims one account, whenever it is due. `held`: another worker has it. */
+  async claimOne(hubId: number, ms: number): Promise<'gone' | 'held' | ReadRefresh> {
+    const claimed = await this.#store.claimRefreshBuffer(this.#keys.own(hubId), ms, this.#mark())
+    if (Buffer.isBuffer(claimed)) return claimed.toString() === 'held' ? 'held' : 'gone'
+    return readRefresh(...claimed)
   }
 
   /** Ends a refresh that came to nothing, and puts the account where its plan says. */
   async leave(hubId: number, claim: number, refreshAt: number): Promise<void> {
-    await this.#store.leaveRefresh(this.#keys.own(hubId), hubId, claim, Math.round(refreshAt))
+    await this.#store.moveClaim(this.#keys.due.refresh, hubId, claim, Math.round(refreshAt))
   }
 
   /** `again`: they were stored before, and may have been lost. */
-  storeTokens(answer: AnswerToStore, vault: Vault, again = false): ReturnType<AccountSteps['storeTokens']> {
+  storeTokens(answer: AnswerToStore, vault: Vault, again = false): Promise<Stored> {
     const { hubId, claim, version, access, refresh, times, refreshAt, alerts } = answer
     const pollAt = answer.pollAt === 'unchanged' ? '-' : answer.pollAt
     const whose = answer.mayBeForeign === true ? '-' : 'own'
     const redeemed = answer.isOfPrevious === true ? 'previous' : answer.hadNoPrevious === true ? 'last' : '-'
-    return this.#steps.storeTokens(
-      this.#keys.own(hubId),
+    return this.#storing.ask(this.#keys.own(hubId), [
       `${hubId} ${claim} ${version} ${times.obtainedAt} ${times.expiresAt} ${refreshAt} ${pollAt} ${again ? 'again' : '-'} ${redeemed} ${whose}`,
       vault.seal(access, hubId, 'access'),
       refresh === undefined ? '' : vault.seal(refresh, hubId, 'refresh'),
       alerts.changes.length + alerts.entries.length === 0 ? '' : stepJson(alerts),
-    )
+    ])
   }
 
   /** `gone`: newer tokens of the grant are there, or its account is stored. `nextAt`: its next try, ms. */
@@ -185,16 +201,14 @@ export class TokenStore {
   /** Undefined: there is no such account. */
   async read(hubId: number): Promise<StoredToken | undefined> {
     const { account, tokens } = this.#keys.account(hubId)
-    const [fields, access, scopes] = await Promise.all([
-      this.#store.hmget(account, 'state', 'version', 'retryAt', 'metadataDue', 'refreshing'),
+    const [fields, access, scopes, due] = await Promise.all([
+      this.#store.hmget(account, 'state', 'version', 'retryAt', 'metadataDue'),
       readAccess(this.#store, this.#keys, hubId),
       this.#store.hget(tokens, 'scopes'),
+      this.#store.zscore(this.#keys.due.refresh, hubId),
     ])
-    const [state, version, retryAt, metadataDue, underWay] = fields
+    const [state, version, retryAt, metadataDue] = fields
     if (state === null || state === undefined) return undefined
-    const [heldUntil = 0, heldSince = 0] = (underWay ?? '').split(' ').map(Number)
-    // Asked only where a refresh is under way.
-    const now = heldUntil === 0 ? 0 : await this.#store.readTime(this.#keys.fleet)
     return {
       state: state as AccountState,
       // The version of this very token: it is handed out while that is the account's.
@@ -205,7 +219,8 @@ export class TokenStore {
       accessToken: access?.sealed ?? null,
       scopes: scopes === null || scopes === '' ? [] : scopes.split(' '),
       metadataDue: metadataDue === '1',
-      isHeld: heldUntil > now && heldSince <= now + STEP_BACK_MS,
+      // The clock is asked only where a refresh is under way.
+      isHeld: Number(due) % 1 > 0 && Number(due) > (await this.#store.readTime(this.#keys.fleet)),
     }
   }
 
@@ -224,10 +239,20 @@ export class TokenStore {
   }
 }
 
-/** Lines of the step `beginRefresh` as they should be: state, version, then moments and counts. */
+function readRefresh(claim: Buffer, [hubId, ...read]: readonly (Buffer | Error)[]): ReadRefresh {
+  const [lines, refreshToken, ...previous] = read as Buffer[]
+  const found = { hubId: Number(hubId), claim: Number(claim) }
+  if (lines === undefined || lines instanceof Error) return { ...found, context: lines ?? 'gone' }
+  const text = lines.toString()
+  // Before its token is redeemed: other stored values could not show the outcome.
+  if (READABLE.test(text)) return { ...found, context: readContext(text, refreshToken as Buffer, previous) }
+  return { ...found, context: new UnreadableData(`account ${hubId}: its record can't be read`) }
+}
+
+/** Lines of `readRefresh` as they should be: state, version, then moments and counts. */
 const READABLE = /^(?:active|failing|parked|reauthorize)\n\d{1,16}(?:\n(?:\d{1,16}(?:\.\d+)?)?){7}\n/
 
-/** From the lines that the step `beginRefresh` returns. The domain is the last: it is the only one that others chose. */
+/** From the lines that `readRefresh` returns. The domain is the last: it is the only one that others chose. */
 function readContext(lines: string, refreshToken: Buffer, previousTokens: readonly Buffer[]): RefreshContext {
   const [state, version, obtainedAt, expiresAt, failures, rejectedAt, ...more] = lines.split('\n')
   const [refreshedAt, retryAt, interruptedAt, metadataDue, tokenAlert, ...hubDomain] = more

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { beginUninstall } from '../../src/accounts/uninstall.ts'
 import type { DueKind } from '../../src/redis/keys.ts'
+import { TokenStore } from '../../src/tokens/token-store.ts'
 import { seedAccount } from '../support/accounts.ts'
 import { failure, tokens } from '../support/fake-provider.ts'
 import { worldOfFile } from '../support/world.ts'
@@ -29,8 +30,11 @@ describe('the due sets', () => {
   test('pass over what is no account', async () => {
     const { due, clock, keys, store } = await fleet([7])
     const junk = ['junk', '1,2', '-8', '99999999999999999']
-    await store.zadd(keys.due.refresh, ...junk.flatMap((member) => [1, member]), clock.now() - 120_000, 7)
-    expect((await due.claim('refresh', 100, 60_000)).map(({ hubId }) => hubId)).toEqual([7])
+    for (const set of [keys.due.poll, keys.due.refresh])
+      await store.zadd(set, ...junk.flatMap((member) => [1, member]), clock.now() - 120_000, 7)
+    expect((await due.claim('poll', 100, 60_000)).map(({ hubId }) => hubId)).toEqual([7])
+    const refreshes = await new TokenStore(store, keys).claim(100, 60_000)
+    expect(refreshes.map(({ hubId, context }) => [hubId, typeof context])).toContainEqual([7, 'object'])
     expect(await due.countOverdue(clock.now() - 60_000)).toBe(0)
   })
 

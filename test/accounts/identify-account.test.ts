@@ -4,7 +4,7 @@ import { identifyAccount } from '../../src/accounts/identify-account.ts'
 import { tokenDrift } from '../../src/accounts/identity.ts'
 import { beginUninstall } from '../../src/accounts/uninstall.ts'
 import type { ProviderClient } from '../../src/provider/client.ts'
-import { claimRefresh, seedAccount } from '../support/accounts.ts'
+import { seedAccount } from '../support/accounts.ts'
 import { failure, tokens } from '../support/fake-provider.ts'
 import { eventually } from '../support/fleet.ts'
 import { uninstallNow } from '../support/uninstall-now.ts'
@@ -172,7 +172,7 @@ describe('a token that belongs to another account', () => {
     })
     expect(await one.due.when('poll', HUB)).toBeNull()
     expect(await one.due.when('refresh', HUB)).toBeNull()
-    expect(await one.services.tokens.begin(HUB, 1.5)).toEqual({ is: 'gone' })
+    expect(await one.services.tokens.claimOne(HUB, 60_000)).toBe('gone')
     expect(await one.tokens()).toMatchObject({ access: undefined, refresh: 'refresh-1' })
     expect(await one.outbox()).toMatchObject([
       {
@@ -197,7 +197,7 @@ describe('a token that belongs to another account', () => {
   test('is forgotten when the account is connected again', async () => {
     const one = await foreign()
     await seedAccount(one.store, one.keys, { obtainedAt: one.clock.now() })
-    expect(await one.services.tokens.begin(HUB, await claimRefresh(one.store, one.keys))).toMatchObject({ is: 'begun' })
+    expect(await one.services.tokens.claimOne(HUB, 60_000)).toMatchObject({ context: { state: 'active' } })
     expect(await one.registry.get(HUB)).toMatchObject({ state: 'active', refreshFailure: null })
     expect(await one.isDue()).toBe(false)
   })

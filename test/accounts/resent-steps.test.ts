@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest'
-import { accountSteps } from '../../src/redis/account-steps.ts'
 import { NO_ACCOUNT, NO_ALERT_WRITES, stepJson } from '../../src/redis/steps.ts'
 import { Secret } from '../../src/runtime/secret.ts'
 import type { AnswerToStore } from '../../src/tokens/token-store.ts'
@@ -68,7 +67,7 @@ async function installed() {
       redis.importAccount(keys.own(HUB), HUB, NOW, sealed('refresh-2', 'refresh'), 'replace', '{}', version),
     state: () => redis.hget(keys.own(HUB), 'state'),
     /** The same texts each time. */
-    store: () => accountSteps(redis).storeTokens(keys.own(HUB), line, ...resealed, ''),
+    store: async () => (await redis.storeTokens(1, keys.own(HUB), line, ...resealed, ''))[0],
   }
 }
 

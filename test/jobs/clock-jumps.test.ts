@@ -74,7 +74,7 @@ describe('after the clock of Redis was ahead by hours', () => {
     const one = await w.account({ lifeMs: 30 * MINUTE })
     await w.sweep('refresh-tokens')
     w.clock.set(AHEAD)
-    await w.services.due.claimOne('refresh', HUB, MINUTE)
+    await w.services.tokens.claimOne(HUB, MINUTE)
     await setClock(w, -AHEAD)
     expect(await one.dueAt('refresh')).toBeLessThanOrEqual(w.clock.now())
   })

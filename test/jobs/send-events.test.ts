@@ -12,7 +12,6 @@ import {
 } from '../../src/alerts/alert-state.ts'
 import type { AttemptRecord } from '../../src/delivery/deliveries.ts'
 import { EventStore } from '../../src/delivery/event-store.ts'
-import { accountSteps } from '../../src/redis/account-steps.ts'
 import { NO_ACCOUNT, NO_ALERT_WRITES, stepJson } from '../../src/redis/steps.ts'
 import { aRelay, INTERVAL, WAIT } from '../alerts/a-relay.ts'
 import { claimRefresh } from '../support/accounts.ts'
@@ -75,7 +74,7 @@ async function world(eventReceivers = { accounts: ['hook'], acknowledgements: []
       const version = await store.hget(keys.own(HUB), 'version')
       const now = clock.now()
       const line = [HUB, 1.5, version, now, now + 1e6, now + 5e5, '-', '-', '-', 'own'].join(' ')
-      return accountSteps(store).storeTokens(keys.own(HUB), line, 'access', '', '')
+      return (await store.storeTokens(1, keys.own(HUB), line, 'access', '', ''))[0]
     },
     uninstall: async () =>
       store.beginUninstall(

@@ -37,7 +37,7 @@ describe('a connection', () => {
     const pipelines = vi.spyOn(store, 'pipeline')
     const account = '{test}:account:1'
     // Whatever they make of an account that has nothing: it is the way there that counts.
-    await Promise.allSettled([store.beginRefreshBuffer(1, account), store.storeTokens(1, account)])
+    await Promise.allSettled([store.storeTokens(1, account), store.storeTokens(1, account)])
     expect(pipelines).not.toHaveBeenCalled()
     await Promise.all([store.get('one'), store.get('other')])
     expect(pipelines).toHaveBeenCalledOnce()

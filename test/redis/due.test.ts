@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { DueSets } from '../../src/accounts/due-sets.ts'
 import type { Keys } from '../../src/redis/keys.ts'
+import { TokenStore } from '../../src/tokens/token-store.ts'
 import { redisOfFile } from '../support/of-file.ts'
 
 const redis = redisOfFile()
@@ -76,12 +76,13 @@ describe('a claim of refreshes, where more are due than may go', () => {
     const keys = redis.freshKeys()
     const now = await redis.store.readTime(keys.fleet)
     for (const [hubId, { due, ends }] of Object.entries(accounts)) {
+      await redis.store.hset(keys.own(Number(hubId)), { state: 'active', version: 1, obtainedAt: 1, expiresAt: 1 })
       await redis.store.zadd(keys.due.refresh, now - due, hubId)
       if (ends !== undefined) await redis.store.zadd(keys.expiry, now + ends, hubId)
     }
     return async (most: number, { first = 0, chance = 0 } = {}) => {
-      const due = new DueSets(redis.store, keys, () => chance)
-      const claimed = await due.claim('refresh', most, 60_000, first)
+      const tokens = new TokenStore(redis.store, keys, () => chance)
+      const claimed = await tokens.claim(most, 60_000, first)
       return claimed.map(({ hubId }) => hubId)
     }
   }

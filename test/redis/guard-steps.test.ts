@@ -1,8 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { accountSteps } from '../../src/redis/account-steps.ts'
 import { createKeys } from '../../src/redis/keys.ts'
 import { stepJson } from '../../src/redis/steps.ts'
-import { seedAccount, vault } from '../support/accounts.ts'
 import { type ClusterNode, startRedisCluster, type TestCluster } from '../support/redis-cluster.ts'
 import { beginSlotMove, ownerOf } from '../support/slot-move.ts'
 
@@ -39,22 +37,3 @@ test.each([
     expect(await store.hgetall(own.alerts)).toEqual({ overall: 'as it is' })
   },
 )
-
-test('steps of many accounts at a time do so, too', async () => {
-  const store = cluster.store()
-  const [hubId, other] = [4713, 4713 + 64]
-  for (const id of [hubId, other]) {
-    await seedAccount(store, keys, { hubId: id, obtainedAt: 1, refreshToken: `refresh-${id}` })
-    await store.zadd(keys.due.refresh, 60_000.5, id)
-  }
-  const slot = Number(await cluster.masters[0]?.admin.cluster('KEYSLOT', keys.own(hubId)))
-  const from = await ownerOf(cluster.masters, slot)
-  const move = await beginSlotMove(cluster, slot, cluster.masters.find((node) => node !== from) as ClusterNode)
-  for (const id of [hubId, other]) await move.moveKey(keys.own(id))
-  const reading = Promise.all([hubId, other].map((id) => accountSteps(store).beginRefresh(keys.own(id), '60000.5')))
-  await store.hget(keys.own(hubId), 'state')
-  await move.finish()
-  const tokens = (await reading).map((answer) => (Array.isArray(answer) ? answer[1] : Buffer.alloc(0)))
-  const opened = tokens.map((sealed, n) => vault.open(sealed, [hubId, other][n] ?? 0, 'refresh').reveal())
-  expect(opened).toEqual([`refresh-${hubId}`, `refresh-${other}`])
-})

@@ -69,10 +69,8 @@ export const REFRESH_CLAIM_MS = 25_000
 
 /** The claim of the refresh that is under way, and for how long it lasts. */
 export async function refreshUnderWay(store: Store, keys: Keys, hubId = 123) {
-  const note = await store.hget(keys.own(hubId), 'refreshing')
-  if (note === null) return undefined
-  const claim = Number(note.split(' ')[0])
-  return { claim, leftMs: claim - (await store.readTime(keys.fleet)) }
+  const [claim, now] = [Number(await store.zscore(keys.due.refresh, hubId)), await store.readTime(keys.fleet)]
+  return claim % 1 > 0 && claim > now ? { claim, leftMs: claim - now } : undefined
 }
 
 /** As a worker claims the account for its refresh. */
@@ -83,20 +81,6 @@ export async function claimRefresh(store: Store, keys: Keys, hubId = 123, ms = R
   return claim
 }
 let claims = 0
-
-/** As if another worker refreshed the account, or had begun to by a clock that was so far ahead. Returns its claim. */
-export async function refreshElsewhere(
-  store: Store,
-  keys: Keys,
-  ms: number,
-  hubId = 123,
-  aheadMs = 0,
-): Promise<number> {
-  const claim = await claimRefresh(store, keys, hubId, ms + aheadMs)
-  const since = (await store.readTime(keys.fleet)) + aheadMs
-  await store.hset(keys.own(hubId), 'refreshing', `${claim} ${since}`)
-  return claim
-}
 
 /** The account's access token as it is stored, still encrypted. */
 export async function sealedAccess(store: Store, keys: Keys, hubId = 123): Promise<Buffer | undefined> {

@@ -113,8 +113,9 @@ export async function openLastingWorld(redis: TestRedis, options: WorldOptions =
     /** When the next sweep is due, and whom a worker takes up after this one. */
     sweep: async (kind: Swept): Promise<{ next: number | undefined; hubIds: number[] }> => {
       const { next, jobs } = await sweepOnce(services, kind)
-      const due = kind === 'refresh-tokens' ? 'refresh' : 'poll'
-      const claimed = jobs === 0 ? [] : await services.due.claim(due, 1_000, 60_000)
+      const { tokens, due } = services
+      const claim = () => (kind === 'refresh-tokens' ? tokens.claim(1_000, 60_000) : due.claim('poll', 1_000, 60_000))
+      const claimed = jobs === 0 ? [] : await claim()
       return { next, hubIds: claimed.map(({ hubId }) => hubId) }
     },
     /** A sweep, and the work that it brings about; when the next one is due. */

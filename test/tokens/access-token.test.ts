@@ -6,7 +6,7 @@ import { AccessTokens, hasTimeForACall, judgeToken } from '../../src/tokens/acce
 import { refreshTokensOf } from '../../src/tokens/refresh-account.ts'
 import type { StoredToken } from '../../src/tokens/token-store.ts'
 import { createVault } from '../../src/tokens/vault.ts'
-import { putAccess, putToken, refreshElsewhere, SEEDED_VERSION } from '../support/accounts.ts'
+import { claimRefresh, putAccess, putToken, SEEDED_VERSION } from '../support/accounts.ts'
 import { failure, slowAnswer, tokens } from '../support/fake-provider.ts'
 import type { HandClock } from '../support/hand-clock.ts'
 import { accountIn, HUB, type World, worldOfFile } from '../support/world.ts'
@@ -214,14 +214,14 @@ describe('while another worker holds the account', () => {
 
   test('that died, the account is taken over once its claim has ended', async () => {
     const s = await expired()
-    await refreshElsewhere(s.store, s.keys, 50)
+    await claimRefresh(s.store, s.keys, HUB, 50)
     expect(await passTime(s.clock, s.ask())).toBe('access-2')
     expect(s.provider.calls).toHaveLength(1)
   })
 
   test('and goes on holding it, who asks is sent away after twelve seconds', async () => {
     const s = await expired()
-    await refreshElsewhere(s.store, s.keys, 55_000)
+    await claimRefresh(s.store, s.keys, HUB, 55_000)
     const begun = s.clock.now()
     expect(await passTime(s.clock, s.ask())).toBe('later')
     expect(s.clock.now() - begun).toBeGreaterThanOrEqual(12_000)

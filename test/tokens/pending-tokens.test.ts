@@ -90,7 +90,6 @@ async function waiting() {
   const one = await stored()
   await one.lose()
   const theirs = await claimRefresh(redis.store, one.keys)
-  await one.tokens.begin(HUB, theirs)
   const storing = one.pending.storeAgain()
   await one.clock.sleeper(250)
   return { ...one, theirs, storing }

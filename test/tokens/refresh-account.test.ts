@@ -372,7 +372,6 @@ describe('a refresh token that no key opens', () => {
     expect(w.provider.calls).toEqual([])
     expect(await w.underWay()).toBeUndefined()
     expect(await w.record()).toMatchObject({ state: 'failing', failures: '1', failureClass: 'unopened' })
-    expect(await w.record()).not.toHaveProperty('refreshing')
     await w.services.endpoint.room(0, undefined)
     const { breaker } = JSON.parse((await w.store.hget(w.keys.fleet, 'endpoint')) ?? '')
     expect(breaker.suspects).toMatchObject({ credentials: [], refused: [], unreachable: [] })

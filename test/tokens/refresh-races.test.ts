@@ -2,7 +2,7 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { NO_ALERT_WRITES } from '../../src/redis/steps.ts'
 import { formatMoment } from '../../src/text/format-time.ts'
 import type { Admission } from '../../src/tokens/endpoint/wait-queue.ts'
-import { dump, REFRESH_CLAIM_MS, refreshElsewhere, seedAccount } from '../support/accounts.ts'
+import { claimRefresh, dump, REFRESH_CLAIM_MS, seedAccount } from '../support/accounts.ts'
 import { failure, slowAnswer, tokens } from '../support/fake-provider.ts'
 import { eventually } from '../support/fleet.ts'
 import { memoryFile } from '../support/memory-file.ts'
@@ -48,17 +48,9 @@ describe('of several workers', () => {
     expect(outcomes.every((is) => ['refreshed', 'held', 'fresh'].includes(is))).toBe(true)
   })
 
-  test('one whose claim is over does not end the refresh of the one that has it now', async () => {
-    const { refreshing, answer, ...w } = await underWay()
-    const theirs = await refreshElsewhere(w.store, w.keys, 10_000)
-    answer(tokens('access-2', 'refresh-2'))
-    await refreshing
-    expect(await claimOf(w)).toBe(theirs)
-  })
-
   test('one that fails after its claim says nothing of the account: the one that has it now will', async () => {
     const { refreshing, answer, ...w } = await underWay()
-    await refreshElsewhere(w.store, w.keys, 10_000)
+    await claimRefresh(w.store, w.keys, HUB, 10_000)
     const before = await w.record()
     answer(failure('rejected'))
     expect(await refreshing).toEqual({ is: 'lost' })
@@ -244,28 +236,9 @@ describe('a claim', () => {
   test('that somebody else has by now plans nothing when it is given back', async () => {
     const w = await due(async () => tokens('access-2'))
     const mine = await w.claim()
-    const theirs = await refreshElsewhere(w.store, w.keys, 10_000)
+    const theirs = await claimRefresh(w.store, w.keys, HUB, 10_000)
     await w.services.tokens.leave(HUB, mine, w.clock.now())
     expect([await claimOf(w), await w.dueAt('refresh')]).toEqual([theirs, Math.floor(theirs)])
-  })
-
-  test('is refused while the refresh of another one is under way, whatever planned the account meanwhile', async () => {
-    const { refreshing, answer, ...w } = await underWay()
-    await w.services.due.plan('refresh', [HUB], w.clock.now())
-    const other = await another(w, async () => tokens('x'))
-    expect(await other.refresh()).toEqual({ is: 'held' })
-    expect(other.provider.calls).toEqual([])
-    answer(tokens('access-2', 'refresh-2'))
-    expect(await refreshing).toMatchObject({ is: 'refreshed' })
-  })
-
-  test('and its note count as over where they began in the future: the clock of Redis was set back', async () => {
-    const w = await due(async () => tokens('access-2'))
-    await refreshElsewhere(w.store, w.keys, REFRESH_CLAIM_MS, HUB, 3_600_000)
-    expect(await w.services.tokens.read(HUB)).toMatchObject({ isHeld: false })
-    // As a sweep brings it forward.
-    await w.services.due.plan('refresh', [HUB], w.clock.now())
-    expect(await w.refresh()).toMatchObject({ is: 'refreshed' })
   })
 })
 
@@ -274,7 +247,7 @@ describe('a worker that dies between its claim and its answer', () => {
   async function killed(opened: ReturnType<typeof due>) {
     const w = await opened
     const diedAt = w.clock.now()
-    expect((await w.services.tokens.begin(HUB, await w.claim())).is).toBe('begun')
+    expect(await w.services.tokens.claimOne(HUB, REFRESH_CLAIM_MS)).toMatchObject({ hubId: HUB })
     w.clock.move(REFRESH_CLAIM_MS + 1)
     return { ...w, diedAt, interruptedAt: async () => (await w.record()).interruptedAt }
   }
@@ -286,7 +259,6 @@ describe('a worker that dies between its claim and its answer', () => {
     const died = new Date(w.diedAt).toISOString()
     expect(w.logged.lines()).toMatchObject([{ code: 'token.interrupted', level: 'warn', hubId: HUB, died }])
     expect(await w.interruptedAt()).toBeUndefined()
-    expect(await w.record()).not.toHaveProperty('refreshing')
   })
 
   test('is told in the alert when the refresh token is refused from then on, whatever failed in between', async () => {
@@ -310,7 +282,6 @@ describe('a worker that dies between its claim and its answer', () => {
     const w = await killed(connected(async () => tokens('access-2')))
     expect(await w.refresh()).toMatchObject({ is: 'fresh' })
     expect(await w.interruptedAt()).toBe(`${w.diedAt}`)
-    expect(await w.record()).not.toHaveProperty('refreshing')
     await connectAgain(w)
     expect(await w.interruptedAt()).toBeUndefined()
   })
@@ -320,26 +291,8 @@ describe('a worker that dies between its claim and its answer', () => {
     await w.refresh()
     w.clock.move(25 * MINUTE)
     await w.refresh()
-    expect(await w.record()).not.toHaveProperty('refreshing')
     w.clock.move(MINUTE)
-    const own = w.services.tokens
-    const claim = await w.claim()
-    const begun = await own.begin(HUB, claim)
-    if (begun.is !== 'begun') throw new Error(begun.is)
-    // Somebody else has opened the alert meanwhile.
-    const alerts = { changes: [['token', 'as it was', ''] as [string, string, string]], entries: [] }
-    const record = { state: 'failing' as const, refreshAt: 0, pollAt: 'unchanged' as const, fields: {}, alerts }
-    expect(await own.recordFailure(HUB, claim, begun.context.version, record)).toBe('lost')
-    expect(await w.record()).not.toHaveProperty('refreshing')
     await w.refresh()
     expect(w.codes()).not.toContain('token.interrupted')
-  })
-
-  test('is not taken for itself by a worker that asks twice because the answer was lost', async () => {
-    const w = await connected(async () => tokens('access-2'))
-    const claim = await w.claim()
-    await w.services.tokens.begin(HUB, claim)
-    const again = await w.services.tokens.begin(HUB, claim)
-    expect(again).toMatchObject({ is: 'begun', context: { interruptedAt: null } })
   })
 })

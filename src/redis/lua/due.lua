@@ -18,55 +18,24 @@ if tonumber(redis.call('ZSCORE', KEYS[1], ARGV[1]) or '') ~= tonumber(ARGV[2]) t
 return redis.call('ZADD', KEYS[1], ARGV[3], ARGV[1])
 
 --!step claimAccounts
---!include redis-now
--- Claims accounts that are due, those that have been for longest first. A claim is the account's score: until when it lasts, by the clock
--- of Redis, with a fraction that no plan has. So what a dead worker had is due again by itself.
--- Refreshes, where more are due than may go: about three quarters of those that go are the nearest to the end of their tokens, one alone
--- with that chance. Accounts that fail, or have no token yet, may have been due for longer, by the thousand.
--- KEYS: due set. ARGV: most to claim, how long it lasts (ms), fraction, by chance, progress of sweeps, which see by the latest claim that
---   the clock was set back; with tokens that end: the set of their ends, where in it to begin (from 0, the nearest, up to 1); else '' and
---   0, and behind them members, where no others are to be claimed.
--- Returns { the claim, hubId, ... }.
-local due, most, ends = KEYS[1], tonumber(ARGV[1]), ARGV[5]
--- Tokens that end soon and whose accounts are not due are passed over, but other commands wait.
-local now, SHARE, READ_AT_ONCE, MOST_READ = redisNow(), 0.75, 100, 2000
-local claim = string.format('%.17g', now + ARGV[2] + ARGV[3])
-redis.call('HSET', ARGV[4], 'claims', math.max(now, tonumber(redis.call('HGET', ARGV[4], 'claims') or '') or 0))
-local claimed = {}
-
-local function take(hubId)
-  claimed[#claimed + 1] = hubId
-  redis.call('ZADD', due, claim, hubId)
+--!include claim
+-- Claims accounts, or others, that are due, those that have been for longest first.
+-- KEYS: due set, the fleet. ARGV: most to claim, how long a claim lasts (ms), fraction, by chance; members, where no others are to be
+--   claimed.
+-- Returns { the claim, member, ... }.
+local claim, now = beginClaims(KEYS[2], ARGV[2], ARGV[3])
+local claimed = #ARGV > 3 and {} or redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', now, 'LIMIT', 0, ARGV[1])
+for n = 4, #ARGV do
+  local at = tonumber(redis.call('ZSCORE', KEYS[1], ARGV[n]) or '')
+  if at and at <= now then claimed[#claimed + 1] = ARGV[n] end
 end
-
-if ends ~= '' and redis.call('ZCOUNT', due, '-inf', now) >= most then
-  local wanted, first = math.floor(most * SHARE + ARGV[3]), math.floor(ARGV[6] * redis.call('ZCARD', ends))
-  for from = first, first + MOST_READ - 1, READ_AT_ONCE do
-    local some = redis.call('ZRANGE', ends, from, from + READ_AT_ONCE - 1)
-    if #some == 0 or #claimed >= wanted then break end
-    for n, at in ipairs(redis.call('ZMSCORE', due, unpack(some))) do
-      if at and tonumber(at) <= now and #claimed < wanted then take(some[n]) end
-    end
-  end
-end
-local longest = {}
-for n = 7, #ARGV do
-  local at = redis.call('ZSCORE', due, ARGV[n])
-  if at and tonumber(at) <= now then longest[#longest + 1] = ARGV[n] end
-end
-if #ARGV < 7 then longest = redis.call('ZRANGEBYSCORE', due, '-inf', now, 'LIMIT', 0, most - #claimed) end
-for _, hubId in ipairs(longest) do take(hubId) end
+for _, member in ipairs(claimed) do redis.call('ZADD', KEYS[1], claim, member) end
 return { claim, unpack(claimed) }
 
 --!step claimAccount
---!include redis-now
+--!include claim
 -- Claims one account, due or not: a caller waits for it.
--- KEYS: due set. ARGV: hubId, how long it lasts (ms), fraction, progress of sweeps.
+-- KEYS: due set, the fleet. ARGV: hubId, how long the claim lasts (ms), fraction.
 -- Returns 'gone' (not planned at all) | 'held' (another worker has it) | { the claim, its score before }.
-local now, before = redisNow(), redis.call('ZSCORE', KEYS[1], ARGV[1])
-if not before then return 'gone' end
-if tonumber(before) > now and tonumber(before) % 1 > 0 then return 'held' end
-local claim = string.format('%.17g', now + ARGV[2] + ARGV[3])
-redis.call('HSET', ARGV[4], 'claims', math.max(now, tonumber(redis.call('HGET', ARGV[4], 'claims') or '') or 0))
-redis.call('ZADD', KEYS[1], claim, ARGV[1])
-return { claim, before }
+local claim, before = claimOne(KEYS[2], KEYS[1], ARGV[1], ARGV[2], ARGV[3])
+return before and { claim, before } or claim

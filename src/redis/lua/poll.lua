@@ -28,7 +28,7 @@ local function writeMore(hubId, more, record, samples, pollAt)
     setState(hubId, 'parked')
     -- An unread answer waits for an operator, however long the provider's pause is.
     if a[3] ~= 'unreadable-answer' then setFields({ retryAt = parked }) end
-    redis.call('ZADD', dueKey('refresh'), parked, hubId)
+    planRefresh(hubId, parked)
   end
   if more.isBlocked then redis.call('ZREM', freshKey(), hubId) end
   if more.failingSince == 'over' then redis.call('ZREM', pollFailingKey(), hubId)

@@ -1,6 +1,8 @@
 import fc from 'fast-check'
 import { expect } from 'vitest'
+import { claimReceivers } from '../../../jobs/deliver.ts'
 import { sendEvents } from '../../../jobs/send-events.ts'
+import { DueSets } from '../../../src/accounts/due-sets.ts'
 import { storeAcknowledgement, withdrawAcknowledgement } from '../../../src/alerts/acknowledge.ts'
 import { alertId, decodeState, encodeState, openedState, type SeriesState } from '../../../src/alerts/alert-state.ts'
 import type { AlertsDeps, GroupBy } from '../../../src/alerts/deps.ts'
@@ -67,7 +69,6 @@ const CALM = [
       ...step('attempt'),
       receiver,
       dies: death,
-      newest: fc.boolean(),
       outcome: fc.constantFrom('delivered' as const, 'retry' as const, 'dead' as const),
     }),
   },

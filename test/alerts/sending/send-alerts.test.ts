@@ -5,6 +5,7 @@ import { sendAlerts } from '../../../src/alerts/sending/send-alerts.ts'
 import type { Keys } from '../../../src/redis/keys.ts'
 import { NO_ACCOUNT, stepJson } from '../../../src/redis/steps.ts'
 import { redisOfFile } from '../../support/of-file.ts'
+import { pendingIds } from '../../support/take-due.ts'
 import { aRelay, INTERVAL, NOW, overtakenAt, WAIT } from '../a-relay.ts'
 import { anAlert } from '../an-alert.ts'
 
@@ -25,14 +26,11 @@ function relay(more: Parameters<typeof aRelay>[2] = {}) {
 
 /** Every delivery there is, by when it was made and for whom. */
 async function deliveries(keys: Keys): Promise<{ receiver: string; message: Message; at: number }[]> {
-  const ids = await redis.store.zrange(keys.delivery.deliveriesDue, 0, '-1', 'WITHSCORES')
-  const found = []
-  for (let n = 0; n < ids.length; n += 2) {
-    const hash = await redis.store.hgetall(keys.delivery.delivery(ids[n] ?? ''))
-    const message = JSON.parse(hash.message ?? '{}') as Message
-    found.push({ receiver: hash.receiver ?? '', message, at: Number(ids[n + 1]) })
-  }
-  return found
+  const found = (await pendingIds(redis.store, keys)).map(async (id) => {
+    const { receiver = '', message = '{}', createdAt } = await redis.store.hgetall(keys.delivery.delivery(id))
+    return { receiver, message: JSON.parse(message) as Message, at: Number(createdAt) }
+  })
+  return Promise.all(found)
 }
 
 describe('an alert on its way out', () => {
@@ -109,11 +107,11 @@ describe('the digest of first readings', () => {
     const one = relay()
     await one.first()
     await one.look(NOW)
-    await redis.store.set(one.keys.delivery.lastConnectAt, NOW + 25_000)
+    await redis.store.hset(one.keys.fleet, 'connectedAt', NOW + 25_000)
     await one.look(NOW + WAIT)
     expect(await one.closesAt()).toBe(NOW + 25_000 + WAIT)
     expect(await one.deliveries()).toEqual([])
-    await redis.store.set(one.keys.delivery.lastConnectAt, NOW + INTERVAL)
+    await redis.store.hset(one.keys.fleet, 'connectedAt', NOW + INTERVAL)
     await one.look(NOW + 25_000 + WAIT)
     expect(await one.closesAt()).toBe(NOW + INTERVAL)
     await one.look(NOW + INTERVAL)

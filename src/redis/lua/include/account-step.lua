@@ -177,18 +177,15 @@ local function isClaimedBy(kind, hubId, claim)
   return tonumber(redis.call('ZSCORE', dueKey(kind), hubId) or '') == tonumber(claim)
 end
 
--- A refresh under way is a note in the account: its claim, and since when. It goes when the outcome is written: one whose claim is over
--- was left by a worker that died. True where that of another claim is under way. One from the future is of a clock that was set back
--- since: see `STEP_BACK_MS`.
-local function isHeld(note, claim)
-  local by, at = string.match(note or '', '^(%S+) (%d+)')
-  return by ~= claim and (tonumber(by or '') or 0) > redisNow() and tonumber(at) <= redisNow() + 120000
+-- True while a refresh of the account is under way, by another claim than that.
+local function isRefreshed(hubId, claim)
+  local at = tonumber(redis.call('ZSCORE', dueKey('refresh'), hubId) or '')
+  return at and at % 1 > 0 and at > redisNow() and at ~= tonumber(claim)
 end
 
--- Returns whether it was that of the claim.
-local function endNote(claim)
-  local by = string.match(redis.call('HGET', ACCOUNT, 'refreshing') or '', '^%S+')
-  return by == claim and redis.call('HDEL', ACCOUNT, 'refreshing') == 1
+-- A plan from elsewhere waits for the refresh that is under way: that one plans the next.
+local function planRefresh(hubId, at)
+  if not isRefreshed(hubId, '') then redis.call('ZADD', dueKey('refresh'), at, hubId) end
 end
 
 -- Plans the next refresh. How old tokens are that were got later than now is not known, by a clock that was set back since: they are
@@ -236,7 +233,7 @@ local function keepOvertaken(hubId, token, now)
   local state = redis.call('HGET', ACCOUNT, 'state')
   if state ~= 'failing' and state ~= 'reauthorize' then return end
   redis.call('HDEL', ACCOUNT, 'retryAt')
-  redis.call('ZADD', dueKey('refresh'), now, hubId)
+  planRefresh(hubId, now)
 end
 
 -- A refresh token of an account that is uninstalled, or being uninstalled: its uninstall deletes this one, too, and begins

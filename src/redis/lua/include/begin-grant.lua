@@ -12,7 +12,7 @@ local function beginGrant(hubId, version, refresh, fields, refreshAt, obtainedAt
   redis.call('DEL', accessKey())
   -- A new start: whatever went wrong with the tokens and the installation from before says nothing about these.
   redis.call('HDEL', ACCOUNT, 'failures', 'failureClass', 'failureReason', 'failureAt', 'failingSince', 'rejectedAt',
-    'retryAt', 'parkedUntil', 'refreshing', 'interruptedAt', 'tokenOf', 'metadataDue', 'uninstallAskedAt', 'uninstallReason', 'uninstallBy',
+    'retryAt', 'parkedUntil', 'interruptedAt', 'tokenOf', 'metadataDue', 'uninstallAskedAt', 'uninstallReason', 'uninstallBy',
     'uninstallAttempts', 'uninstallFailureReason', 'uninstallFailureAt', 'uninstalledAt', 'uninstallEnding', 'purgeAt')
   markPolls('2')
   redis.call('ZREM', pollFailingKey(), OF)

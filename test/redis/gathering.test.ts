@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
-import { accountSteps } from '../../src/redis/account-steps.ts'
 import { connectRedis, type Store } from '../../src/redis/connect.ts'
+import { Gathering } from '../../src/redis/gathering.ts'
 import { createKeys } from '../../src/redis/keys.ts'
 import { eventually, freePort } from '../support/fleet.ts'
 import { serverOfFile } from '../support/of-file.ts'
@@ -11,30 +11,25 @@ import { startRedis } from '../support/redis-server.ts'
 
 const keys = createKeys('batch')
 const NOW = 1_800_000_000_000
-const CLAIM = `${NOW + 60_000}.5`
 
-/** Accounts with a refresh token of their own. */
+/** Accounts with tokens of their own. */
 async function seed(on: Store, ...hubIds: number[]) {
-  for (const hubId of hubIds) {
-    await on.hset(keys.own(hubId), { state: 'active', obtainedAt: NOW, expiresAt: NOW + 1_000, version: 1 })
-    await on.hset(keys.account(hubId).tokens, 'refresh', `refresh-${hubId}`)
-    await on.zadd(keys.due.refresh, CLAIM, hubId)
-  }
+  for (const hubId of hubIds)
+    await on.hset(keys.own(hubId), { state: 'active', obtainedAt: NOW, expiresAt: NOW, version: hubId })
 }
 
-/** A step that writes, and answers with the account's refresh token. */
-async function take(hubId: number, on: Store = store): Promise<string> {
-  const answer = await accountSteps(on).beginRefresh(keys.own(hubId), CLAIM)
-  return String(Array.isArray(answer) ? answer[1] : answer)
-}
-
-const tokenOf = (hubId: number) => `refresh-${hubId}`
-const isTaken = (hubId: number, on: Store = store) => on.hexists(keys.own(hubId), 'refreshing')
+/** A step that writes; it knows nothing of an account that is not there. */
+const gatheredOn = (on: Store) => new Gathering((...call) => on.storeTokens(...call))
+const take = (hubId: number, gathered = gathering) =>
+  gathered.ask(keys.own(hubId), [`${hubId} 1.5 ${hubId} ${NOW} ${NOW} ${NOW} - - - own`, `access-${hubId}`, '', ''])
+const isTaken = async (hubId: number, on: Store = store) => Number(await on.hget(keys.own(hubId), 'version')) > hubId
 
 const redis = serverOfFile()
 let store: Store
+let gathering: ReturnType<typeof gatheredOn>
 beforeAll(async () => {
   store = redis.connect()
+  gathering = gatheredOn(store)
 })
 afterEach(() => store.flushall())
 
@@ -49,16 +44,16 @@ describe('steps on accounts', () => {
     await seed(store, 1, 2, 65)
     const before = await scriptsRun(store)
     const answers = await Promise.all([1, 2, 3, 65].map((hubId) => take(hubId)))
-    expect(answers).toEqual(['refresh-1', 'refresh-2', 'gone', 'refresh-65'])
+    expect(answers).toEqual(['stored', 'stored', 'unknown', 'stored'])
     expect((await scriptsRun(store)) - before).toBe(1)
   })
 
   test('are one call whoever shares the connection, and none of their own where nobody else asks', async () => {
     await seed(store, 1, 2, 3)
     const before = await scriptsRun(store)
-    await Promise.all([1, 2].map((hubId) => accountSteps(store).beginRefresh(keys.own(hubId), CLAIM)))
+    await Promise.all([1, 2].map((hubId) => take(hubId)))
     expect((await scriptsRun(store)) - before).toBe(1)
-    expect(await take(3)).toBe('refresh-3')
+    expect(await take(3)).toBe('stored')
     expect((await scriptsRun(store)) - before).toBe(2)
   })
 
@@ -66,7 +61,7 @@ describe('steps on accounts', () => {
     const hubIds = Array.from({ length: 120 }, (_, number) => number + 1)
     await seed(store, ...hubIds)
     const before = await scriptsRun(store)
-    expect(await Promise.all(hubIds.map((hubId) => take(hubId)))).toEqual(hubIds.map(tokenOf))
+    expect(await Promise.all(hubIds.map((hubId) => take(hubId)))).toEqual(hubIds.map(() => 'stored'))
     expect((await scriptsRun(store)) - before).toBe(3)
   })
 
@@ -77,19 +72,8 @@ describe('steps on accounts', () => {
     const [first, second, third] = await Promise.allSettled([1, 2, 3].map((hubId) => take(hubId)))
     expect((await scriptsRun(store)) - before).toBe(1)
     expect([first, third].map((each) => each?.status)).toEqual(['fulfilled', 'fulfilled'])
-    expect(await isTaken(3)).toBe(1)
+    expect(await isTaken(3)).toBe(true)
     await expect(Promise.reject((second as PromiseRejectedResult).reason)).rejects.toThrow(/^WRONGTYPE/)
-  })
-
-  test('that a step itself gets wrong fail alone too', async () => {
-    await seed(store, 1, 2)
-    await store.hdel(keys.own(1), 'expiresAt')
-    const [wrong, right] = await Promise.allSettled([take(1), take(2)])
-    expect(wrong).toMatchObject({
-      status: 'rejected',
-      reason: { message: expect.stringMatching(/^ERR .*invalid value/) },
-    })
-    expect(right).toMatchObject({ status: 'fulfilled', value: 'refresh-2' })
   })
 
   test('say what Redis refuses, by its own code, each of them', async () => {
@@ -103,25 +87,26 @@ describe('steps on accounts', () => {
     } finally {
       await store.config('SET', 'maxmemory', '0')
     }
-    expect(await take(1)).toBe('refresh-1')
+    expect(await take(1)).toBe('stored')
   })
 
   test('wait until Redis is back, and are known to a server that was started anew', async () => {
     const own = await startRedis()
-    const waits = own.connect()
+    const waits = gatheredOn(own.connect())
     await take(1, waits)
     await own.end('SIGKILL')
     const waiting = [1, 2].map((hubId) => take(hubId, waits))
     await own.again()
-    expect(await Promise.all(waiting)).toEqual(['gone', 'gone'])
+    expect(await Promise.all(waiting)).toEqual(['unknown', 'unknown'])
     await own.stop()
   })
 
   test('fail, all of them, where the connection is given up', async () => {
     const own = await startRedis()
     const lost = own.connect('pages')
-    await take(1, lost)
-    const waiting = [1, 2].map((hubId) => take(hubId, lost))
+    const gathered = gatheredOn(lost)
+    await take(1, gathered)
+    const waiting = [1, 2].map((hubId) => take(hubId, gathered))
     lost.disconnect()
     for (const each of await Promise.allSettled(waiting)) expect(each.status).toBe('rejected')
     await own.stop()
@@ -145,10 +130,11 @@ test('on a cluster they are one call, too', async () => {
   const cluster = connectRedis({ kind: 'cluster', nodes: [{ host: '127.0.0.1', port: node.port }] }, 'steps', () => {})
   onTestFinished(() => cluster.disconnect())
 
-  await take(1, cluster)
+  const gathered = gatheredOn(cluster)
+  await take(1, gathered)
   const hubIds = [65, 2, 129, 66, 193, 3]
   await seed(cluster, ...hubIds)
   const before = await scriptsRun(direct)
-  expect(await Promise.all(hubIds.map((hubId) => take(hubId, cluster)))).toEqual(hubIds.map(tokenOf))
+  expect(await Promise.all(hubIds.map((hubId) => take(hubId, gathered)))).toEqual(hubIds.map(() => 'stored'))
   expect((await scriptsRun(direct)) - before).toBe(1)
 })
