@@ -99,8 +99,6 @@ const DEAD_KEPT_MS = 30 * DAY_MS
 const DELIVERED_KEPT_MS = 7 * DAY_MS
 /** Forgotten or read at a time. */
 const CHUNK = 100
-/** Counted by receiver at most. */
-const MOST_NAMED = 10_000
 
 export class Deliveries {
   readonly #store: Store
@@ -235,10 +233,10 @@ export class Deliveries {
     return new Map(await Promise.all((await this.#store.zrange(receivers, 0, '-1')).map(read)))
   }
 
-  /** Those that were given up, likewise. */
+  /** Deliveries that were given up, by receiver; the oldest ten thousand. */
   async deadByReceiver(): Promise<Map<string, string[]>> {
     const { dead, delivery } = this.#keys.delivery
-    const ids = await this.#store.zrange(dead, 0, String(MOST_NAMED))
+    const ids = await this.#store.zrange(dead, 0, '9999')
     const receivers = await Promise.all(ids.map((id) => this.#store.hget(delivery(id), 'receiver')))
     return Map.groupBy(ids, (_, n) => receivers[n] ?? '')
   }

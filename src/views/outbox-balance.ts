@@ -30,16 +30,12 @@ export async function readOutboxBalance(
     waiting: waits,
     deliveries,
     dead: givenUp,
-    oldestPendingAt: iso(earliest([due.unsentSince, momentOf(oldest), momentOf(oldestSent)])),
+    oldestPendingAt: iso(earliest([due.unsentSince, oldest, oldestSent])),
     lateSince: iso(earliest(late)),
   }
 }
 
-function momentOf(score: string | undefined): number | null {
-  return score === undefined ? null : Number(score)
-}
-
-function earliest(moments: readonly (number | null)[]): number | null {
-  const known = moments.filter((at) => at !== null)
+function earliest(moments: readonly (number | string | null | undefined)[]): number | null {
+  const known = moments.filter((at) => at != null).map(Number)
   return known.length === 0 ? null : Math.min(...known)
 }
