@@ -1,6 +1,6 @@
 import { withHublets } from '../src/alerts/with-hublets.ts'
 import { type AfterAttempt, afterAttempt, GIVE_UP_AFTER } from '../src/delivery/after-attempt.ts'
-import { type Begun, CLAIM_MS } from '../src/delivery/deliveries.ts'
+import { type Begun, CLAIM_MS, type ClaimedReceiver as Claimed } from '../src/delivery/deliveries.ts'
 import type { AttemptOutcome, Receiver, Recipients } from '../src/delivery/receiver.ts'
 import type { LogEvent } from '../src/runtime/logger.ts'
 import type { JobDeps } from './job-deps.ts'
@@ -29,17 +29,11 @@ const ELSEWHERE_MS = 5_000
 /** The next job may be taken by a daemon that has other receivers in its config. */
 const LONGEST_JOB_MS = 10_000
 
-/** A receiver that one worker alone sends to, and its score: until when, with a random fraction that shows whose it is. */
-export interface ClaimedReceiver {
-  receiver: string
-  claim: number
-}
-
-/** Claims those of these receivers that are due: others are left to daemons that have them in their config. */
+/** Claims those of these receivers that are due, as accounts are claimed: others are left to daemons that have them in their config. */
 export async function claimReceivers(
   { store, keys, due }: Pick<JobDeps, 'store' | 'keys' | 'due'>,
   names: readonly string[],
-): Promise<ClaimedReceiver[]> {
+): Promise<Claimed[]> {
   if (names.length === 0) return []
   const more = [names.length, CLAIM_MS, due.mark(), ...names] as const
   const [claim, ...claimed] = await store.claimAccounts(keys.delivery.receiversDue, keys.fleet, ...more)
@@ -65,7 +59,7 @@ export async function deliverDue(deps: DeliverWork, stop: StopSignals): Promise<
 type Deliverer = DeliverWork & { goesOn: () => boolean }
 
 /** Sends what is due to a claimed receiver, in its order, until nothing is. */
-async function deliverTo(deps: Deliverer, claimed: ClaimedReceiver, stop: StopSignals): Promise<void> {
+async function deliverTo(deps: Deliverer, claimed: Claimed, stop: StopSignals): Promise<void> {
   const { deliveries, queues, clock, movement, goesOn } = deps
   const receiver = deps.receivers.get(claimed.receiver)
   if (receiver === undefined) return

@@ -1,9 +1,10 @@
-import { readFirstDue, readNextAttempt } from '../alerts/sending/read-due.ts'
+import { readFirstDue } from '../alerts/sending/read-due.ts'
 import { DaemonStore } from '../heartbeat/daemons.ts'
 import { HeartbeatStore } from '../heartbeat/heartbeat.ts'
 import type { DialectName } from '../provider/dialects.ts'
 import type { Store } from '../redis/connect.ts'
 import type { Keys } from '../redis/keys.ts'
+import { readNextAttempt } from '../redis/present-receivers.ts'
 import { readCoverage, readFailedCalls, readHeartbeat, readTokenEndpoint } from '../views/fleet-health.ts'
 import type { ViewDeps } from '../views/view-deps.ts'
 

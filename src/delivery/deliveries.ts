@@ -19,6 +19,9 @@ export interface Delivery extends Pick<DeliveryHead, 'id' | 'receiver' | 'create
   left?: readonly string[]
 }
 
+/** A receiver, and its score: until when one worker alone sends to it, with a random fraction that shows whose it is. */
+export type ClaimedReceiver = Record<'receiver', string> & Record<'claim', number>
+
 /** A delivery that is to be sent now. */
 export interface Begun extends Delivery {
   is: 'begun'
@@ -115,11 +118,11 @@ export class Deliveries {
    * something is due at `next`.
    */
   async begin(
-    { receiver, claim }: { receiver: string; claim: number },
+    { receiver, claim }: ClaimedReceiver,
     underWay: readonly string[],
   ): Promise<Begun | { is: 'lost' } | { is: 'busy' } | { is: 'idle'; next: number | undefined }> {
-    const { receiversDue } = this.#keys.delivery
-    const begun = await this.#store.beginAttempt(receiversDue, receiver, claim, CLAIM_MS, ...underWay)
+    const key = this.#keys.delivery.receiversDue
+    const begun = await this.#store.beginAttempt(key, receiver, claim, CLAIM_MS, ...underWay)
     if (!Array.isArray(begun)) return { is: begun }
     const [now = '', renewed, disabled = '', id = '', ...fields] = begun
     if (renewed === undefined) return { is: 'idle', next: now === '' ? undefined : Number(now) }
@@ -150,7 +153,7 @@ export class Deliveries {
   }
 
   /** Leaves a claimed receiver to whoever takes it up next. */
-  async leave({ receiver, claim }: { receiver: string; claim: number }, now: number): Promise<void> {
+  async leave({ receiver, claim }: ClaimedReceiver, now: number): Promise<void> {
     await this.#store.moveClaim(this.#keys.delivery.receiversDue, receiver, claim, Math.round(now))
   }
 
@@ -212,15 +215,13 @@ export class Deliveries {
    */
   async replay({ since, receiver }: Replay, now: number): Promise<number> {
     const { dead, receiversDue } = this.#keys.delivery
-    const ids = await this.#store.zrangebyscore(dead, since, '+inf')
     const disabled = await this.disabled()
     let replayed = 0
-    for (const id of ids) {
+    for (const id of await this.#store.zrangebyscore(dead, since, '+inf')) {
       const head = await this.head(id)
       if (head === undefined || Object.hasOwn(disabled, head.receiver)) continue
       if (receiver !== undefined && head.receiver !== receiver) continue
-      const is = await this.#store.replayDelivery(receiversDue, id, now)
-      if (is === 'replayed') replayed++
+      if ((await this.#store.replayDelivery(receiversDue, id, now)) === 'replayed') replayed++
     }
     if (receiver === undefined || Object.hasOwn(disabled, receiver)) return replayed
     return replayed + (await this.#store.hurryReceiver(receiversDue, receiver, now))
@@ -230,7 +231,8 @@ export class Deliveries {
   async pendingByReceiver(): Promise<Map<string, string[]>> {
     const { receivers, pending } = this.#keys.delivery
     const read = async (name: string) => [name, await this.#store.zrange(pending(name), 0, '-1')] as const
-    return new Map(await Promise.all((await this.#store.zrange(receivers, 0, '-1')).map(read)))
+    const all = await Promise.all((await this.#store.zrange(receivers, 0, '-1')).map(read))
+    return new Map(all.filter(([, ids]) => ids.length > 0))
   }
 
   /** Deliveries that were given up, by receiver; the oldest ten thousand. */

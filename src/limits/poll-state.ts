@@ -106,7 +106,7 @@ export interface PollTurn {
   because: TurnBecause
 }
 
-/** State of an account that was never polled. */
+/** Notes on an account that was never polled. */
 export const NO_NOTES: Omit<PollState, 'isInterrupted' | 'readings'> = {
   digests: '',
   rules: '',

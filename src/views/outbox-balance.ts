@@ -1,7 +1,7 @@
-import { readFirstDue, readNextAttempt } from '../alerts/sending/read-due.ts'
+import { readFirstDue } from '../alerts/sending/read-due.ts'
 import type { Store } from '../redis/connect.ts'
 import type { Keys } from '../redis/keys.ts'
-import { readPresentReceivers } from '../redis/present-receivers.ts'
+import { readNextAttempt, readPresentReceivers } from '../redis/present-receivers.ts'
 import { iso } from '../text/format-time.ts'
 import type { OutboxShape } from './shapes/delivery.ts'
 
@@ -10,19 +10,20 @@ export async function readOutboxBalance(
   { store, keys }: { store: Store; keys: Keys },
   now: number,
 ): Promise<OutboxShape> {
-  const { dead, waiting, underWay } = keys.delivery
+  const { pending, dead, waiting, underWay } = keys.delivery
   const receivers = await readPresentReceivers(store, keys)
-  const [due, inOutbox, waits, [, oldest], [, oldestSent], counts, attempt = null, givenUp] = await Promise.all([
+  const [due, inOutbox, waits, [, oldest], [, oldestSent], deliveries, attempt = null, givenUp] = await Promise.all([
     readFirstDue({ store, keys }, receivers),
     store.zcard(keys.unsent),
     store.zcard(waiting),
     store.zrange(waiting, 0, '0', 'WITHSCORES'),
     store.zrange(underWay, 0, '0', 'WITHSCORES'),
-    Promise.all(receivers.map((name) => store.zcard(keys.delivery.pending(name)))),
+    Promise.all(receivers.map((name) => store.zcard(pending(name)))).then((counts) =>
+      counts.reduce((a, b) => a + b, 0),
+    ),
     readNextAttempt({ store, keys }, receivers),
     store.zcard(dead),
   ])
-  const deliveries = counts.reduce((sum, count) => sum + count, 0)
   const late = [due.unsentSince, due.checkAt, attempt].filter((at) => at !== null && at < now)
   return {
     pending: inOutbox + waits + deliveries,

@@ -79,6 +79,7 @@ class Daemon {
     farSides: Map<string, FarSide>,
     dice: Dice,
     aheadMs: number,
+    pass: (ms: number) => void,
   ) {
     const clock = new HandClock(hands.now() + aheadMs)
     this.clock = clock
@@ -93,6 +94,8 @@ class Daemon {
         if (name === 'pipeline') return value.bind(real)
         return async (...args: unknown[]) => {
           const dies = await isDead(true)
+          // Its machine sleeps.
+          if (dice.below(60) === 0) pass(70_000)
           const done = dies && dice.below(2) === 0 ? undefined : value.apply(real, args)
           return dies ? new Promise(() => {}) : done
         }
@@ -100,7 +103,7 @@ class Daemon {
     })
     const keys = relay.keys
     const receivers = new Map(
-      [...farSides].map(([name, far]): [string, Receiver] => [name, this.#receiver(name, far, isDead)]),
+      [...farSides].map(([name, far]): [string, Receiver] => [name, this.#receiver(name, far, isDead, dice)]),
     )
     const common = { store: own, keys, clock, log: relay.deps.log, metrics, movement: new Movement(clock) }
     const deps = {
@@ -126,13 +129,17 @@ class Daemon {
     ]
   }
 
-  #receiver(name: string, far: FarSide, isDead: (before: boolean) => Promise<boolean>): Receiver {
+  #receiver(name: string, far: FarSide, isDead: (before: boolean) => Promise<boolean>, dice: Dice): Receiver {
     return {
       name,
       type: 'webhook',
       close: async () => {},
       send: async (delivery) => {
+        const age = this.clock.stopwatch()
+        for (let turns = dice.below(20); turns > 0; turns--) await setImmediate()
         if (await isDead(true)) return new Promise(() => {})
+        // As each receiver has it.
+        if (age() > 25_000) return { outcome: 'retry', reason: 'timed out' }
         const answer = far.answer(delivery)
         await isDead(false)
         return answer
@@ -159,16 +166,17 @@ async function run(seed: number, store: Store): Promise<string[]> {
     group: { by: ['rule'], waitMs: 0, intervalMs: 0 },
   })
   const farSides = new Map(NAMES.map((name) => [name, new FarSide(hands)]))
-  const start = (n: number) => new Daemon(store, relay, farSides, dice, n * 10 * MINUTE)
-  const daemons = [0, 1].map(start)
+  const start = (n: number) => new Daemon(store, relay, farSides, dice, n * 10 * MINUTE, (ms) => pass(ms))
   const open = new Map<string, number>()
   const committed: string[] = []
   const happened: string[] = []
   let opened = 0
+  const daemons: Daemon[] = []
   const pass = (ms: number) => {
     hands.move(ms)
     for (const { clock } of daemons) clock.move(ms)
   }
+  daemons.push(...[0, 1].map(start))
   const transition = async (account: number) => {
     const id = [...open.keys()].find((alert) => alert.startsWith(`a${account}x`)) ?? `a${account}x${++opened}`
     const number = (open.get(id) ?? 0) + 1

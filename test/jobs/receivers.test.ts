@@ -5,8 +5,8 @@ import type { Alert } from '../../src/alerts/alert.ts'
 import { testMessage } from '../../src/alerts/kinds/delivery-alert.ts'
 import { decodeEntry } from '../../src/alerts/outbox.ts'
 import { CLAIM_MS } from '../../src/delivery/deliveries.ts'
-import { readNextAttempt } from '../../src/alerts/sending/read-due.ts'
 import type { AttemptOutcome, Receiver } from '../../src/delivery/receiver.ts'
+import { readNextAttempt } from '../../src/redis/present-receivers.ts'
 import { worldOfFile } from '../support/world.ts'
 
 const world = worldOfFile()

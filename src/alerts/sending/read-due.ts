@@ -41,14 +41,6 @@ export async function readFirstDue({ store, keys }: Sources, receivers: readonly
   return { unsentSince: unsent[0] ?? null, checkAt: moments.length === 0 ? null : Math.min(...moments) }
 }
 
-/** When the first of these receivers is sent to, or the claim of one ends, ms; undefined: nothing is on its way to them. */
-export async function readNextAttempt({ store, keys }: Sources, receivers: readonly string[]) {
-  if (receivers.length === 0) return undefined
-  const scores = await store.zmscore(keys.delivery.receiversDue, ...receivers)
-  const moments = scores.filter((score) => score !== null).map((score) => Math.floor(Number(score)))
-  return moments.length === 0 ? undefined : Math.min(...moments)
-}
-
 export async function readDue(deps: Sources, receivers: readonly string[], now: number): Promise<Due> {
   const { store, keys } = deps
   // Before all that it is compared with.
