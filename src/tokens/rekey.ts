@@ -1,4 +1,4 @@
-import { isOfOtherType, resultsOf } from '../redis/answers.ts'
+import { resultsOf } from '../redis/answers.ts'
 import type { Store } from '../redis/connect.ts'
 import { ACCOUNT_STATES, hubIdsIn, type Keys } from '../redis/keys.ts'
 import { NO_ACCOUNT, newOperation, untilWritten } from '../redis/steps.ts'
@@ -181,12 +181,7 @@ function rekeyHolder({ store, vault }: RekeyDeps, { hubId, tokens, access }: Hol
   return untilWritten(`the tokens of account ${hubId}`, async () => {
     const refused: UnopenedTokens = { hubId, fields: [], reason: '' }
     const [stored, [text]] = await Promise.all([
-      store.hgetallBuffer(tokens).catch((error: unknown) => {
-        if (!isOfOtherType(error)) throw error
-        refused.fields.push('tokens')
-        refused.reason = 'what Redis holds in their place is no record of tokens'
-        return {}
-      }),
+      store.hgetallBuffer(tokens),
       store.mgetBuffer(access),
     ])
     // An unreadable one is no encrypted value.

@@ -20,7 +20,8 @@ test.each([
       await live(history, by, judge, redis.store, redis.freshKeys())
       for (const what of judge.seen) seen.add(what)
     }),
-    { numRuns: 20 },
+    // New histories each night; those of every day are the same.
+    process.env.PLIMSOLL_FULL === '1' ? { numRuns: 200 } : { numRuns: 20, seed: 5 },
   )
   expect([...seen]).toEqual(expect.arrayContaining(['alert.firing', 'alert.resolved', 'alert.digest', 'digest']))
 })
