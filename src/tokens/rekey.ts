@@ -180,10 +180,7 @@ interface Holder {
 function rekeyHolder({ store, vault }: RekeyDeps, { hubId, tokens, access }: Holder, walk: Walk): Promise<'written'> {
   return untilWritten(`the tokens of account ${hubId}`, async () => {
     const refused: UnopenedTokens = { hubId, fields: [], reason: '' }
-    const [stored, [text]] = await Promise.all([
-      store.hgetallBuffer(tokens),
-      store.mgetBuffer(access),
-    ])
+    const [stored, [text]] = await Promise.all([store.hgetallBuffer(tokens), store.mgetBuffer(access)])
     // An unreadable one is no encrypted value.
     const values = text == null ? stored : { ...stored, access: parseAccess(text)?.sealed ?? Buffer.alloc(0) }
     const anew = sealAnew(vault, refused, values, walk)
