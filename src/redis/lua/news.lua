@@ -40,7 +40,8 @@ end
 for _, row in ipairs(cmsgpack.unpack(ARGV[5])) do
   local alert, place, number, is = unpack(row, 1, 4)
   local news, to = redis.call('HGET', NEWS, alert), knownTo(alert, row)
-  if (string.match(news or '', '^%S+') or '') == place then
+  -- News that another run has settled meanwhile stays as it is: a note in `decided` would be left for good.
+  if (string.match(news or '', '^%S+') or '') == place and redis.call('ZSCORE', UNSENT, alert) then
     if not to then leave(alert, 'lost')
     elseif is ~= 'drop' and isLeft(alert, place) then leave(alert, 'others')
     else

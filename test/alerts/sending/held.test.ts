@@ -108,6 +108,15 @@ describe('of two daemons with different configs, as in a rolling restart', () =>
     one.deps.configs = async () => ({ own: 'new', others: [] })
     expect(await one.look(NOW + 1_000)).toBe(NOW + WAIT)
   })
+
+  test('nothing is left of what the other settled just before', async () => {
+    const { one, old } = bothConfigs()
+    await one.commit({ alert: ENTERED })
+    await one.look(NOW, old)
+    const store = overtakenAt(redis.store, 'settleNews', () => one.look(NOW + 1_000))
+    await one.look(NOW + 1_000, { ...old, store })
+    expect(await redis.store.exists(one.keys.unsent, one.keys.decided)).toBe(0)
+  })
 })
 
 test('alerts that are held back are not read for a new one, however many', async () => {

@@ -66,6 +66,8 @@ export class Judge {
   readonly #newest = new Map<string, OutboxEntry>()
   /** By receiver and alert. */
   readonly #told = new Map<string, Told>()
+  /** By receiver, alert and transition. */
+  readonly #sent = new Set<string>()
   readonly #owed = new Map<string, Owed>()
   readonly #arrived = new Map<string, { number: number; is: 'firing' | 'over' }>()
   /** Deliveries of each acknowledgement to each receiver. */
@@ -258,11 +260,10 @@ export class Judge {
     })
     expect(now - Math.min(...free), `${groupKey} waits for more once it may be sent`).toBeGreaterThanOrEqual(WAIT)
     // Once more at a level within the interval is flapping.
-    const isUrgent = carried.some(([, ids]) =>
-      ids.some((id) => {
-        const { alert } = this.#entries.get(id) ?? fail()
-        const urgentAt = this.#lastOf.get(`${receiver} ${alert.account?.hubId} ${alert.level}`) ?? 0
-        return hurries(alert) && now - urgentAt >= INTERVAL
+    const isUrgent = carried.some(([id, ids]) =>
+      this.#urgentOf(receiver, id, ids).some(({ account, level }) => {
+        const urgentAt = this.#lastOf.get(`${receiver} ${account?.hubId} ${level}`) ?? 0
+        return now - urgentAt >= INTERVAL
       }),
     )
     const lastAt = this.#lastOf.get(`${receiver} ${groupKey}`)
@@ -271,6 +272,13 @@ export class Judge {
     this.#lastOf.set(`${receiver} ${groupKey}`, now)
     if (groupKey.startsWith('account=')) this.#inNoMass(receiver, carried, now)
     else if (this.#by === 'account' && groupKey !== 'digest') this.seen.add('mass')
+  }
+
+  /** Urgent transitions that a message brings. What was for others alone, before this receiver's part began, is no news to it. */
+  #urgentOf(receiver: string, id: string, ids: readonly string[]): Alert[] {
+    const first = this.#owed.get(`${receiver} ${id}`)?.first ?? 0
+    const alerts = ids.map((one) => (this.#entries.get(one) ?? fail()).alert)
+    return alerts.filter((alert) => hurries(alert) && numberOf(alert) >= first)
   }
 
   /** What begins, or ends, at so many accounts while a group waits is one message. */
@@ -296,16 +304,15 @@ export class Judge {
   #note({ receiver, now, carried }: Sent): void {
     for (const [id, ids] of carried) {
       const { alert } = this.#entries.get(ids.at(-1) ?? '') ?? fail()
+      for (const one of ids) this.#sent.add(`${receiver} ${id} ${one}`)
       this.#told.set(`${receiver} ${id}`, { number: numberOf(alert), isOver: isEnd(alert), at: now })
+      for (const { account, level } of this.#urgentOf(receiver, id, ids))
+        this.#lastOf.set(`${receiver} ${account?.hubId} ${level}`, now)
       const owed = this.#owed.get(`${receiver} ${id}`)
       if (owed !== undefined && owed.first <= numberOf(alert)) this.#owed.delete(`${receiver} ${id}`)
       // A newer one was committed while this one was sent.
       if (this.#newest.get(id)?.alert !== alert && this.#newest.get(id)?.alert.status === 'resolved')
         this.#owed.set(`${receiver} ${id}`, { first: numberOf(alert) + 1 })
-      for (const one of ids) {
-        const { alert } = this.#entries.get(one) ?? fail()
-        if (hurries(alert)) this.#lastOf.set(`${receiver} ${alert.account?.hubId} ${alert.level}`, now)
-      }
     }
   }
 
@@ -334,11 +341,21 @@ export class Judge {
       if (period === undefined) this.#arrived.set(name, { number, is: isEnd(alert) ? 'over' : 'firing' })
       if (acknowledged === undefined) continue
       this.seen.add('acknowledged')
-      if (receiver === PER_ALERT) expect(before, `${name}: acknowledged`).toEqual({ number, is: 'firing' })
+      if (receiver === PER_ALERT) {
+        expect(before?.is, `${name}: acknowledged`).toBe('firing')
+        expect(this.#missing(name, before?.number ?? 0, number), `${name}: acknowledged before`).toEqual([])
+      }
       const sent = this.#acknowledged.get(`${name} ${acknowledged.at}`) ?? new Set()
       this.#acknowledged.set(`${name} ${acknowledged.at}`, sent.add(id))
       expect(sent.size, `${name}: acknowledged twice`).toBe(1)
     }
+  }
+
+  /** Transitions of an alert after one, up to another, that were sent or had to be: a repeat may be spared. */
+  #missing(name: string, after: number, upTo: number): string[] {
+    const [, id = ''] = name.split(' ')
+    const ids = Array.from({ length: upTo - after }, (_, n) => `${id}-${after + 1 + n}`)
+    return ids.filter((one) => this.#sent.has(`${name} ${one}`) || this.#entries.get(one)?.alert.reason !== 'repeat')
   }
 
   /** Nothing is held back or waits any more, and all deliveries are tried. */
