@@ -10,7 +10,7 @@ import { pairId } from './pair.ts'
 import type { FoundReadings, MadePoll, NextPoll, PollJudgement, PollRules } from './poll.ts'
 import { linesOfGaps, linesOfTroubles, linesOfTypesLeftOut } from './poll-lines.ts'
 import type { PollState } from './poll-state.ts'
-import { readAnswers, readChangedAnswers, recordDigests } from './polling/answers.ts'
+import { areAsBefore, readAnswers, readChangedAnswers, recordDigests } from './polling/answers.ts'
 import { type PollPlan, planAfterFailure, planPoll } from './polling/plan-poll.ts'
 import {
   failingAfter,
@@ -33,10 +33,12 @@ export function nextPoll(poll: MadePoll, rules: PollRules, now: number): NextPol
   const bucket = useToStore(state.bucket, answers.bucketUse, at)
   const hot = { bucket, calls: answers.calls }
   const isJudgedAlike = mayRest(poll, rules)
-  if (isJudgedAlike && answers.digests === state.digests && !hasNews(rules.judge.judgeBucket(poll, bucket)))
-    return rest(poll, rules, hot)
-
+  const hasNoNews = () => !hasNews(rules.judge.judgeBucket(poll, bucket))
+  if (isJudgedAlike && answers.digests === state.digests && hasNoNews()) return rest(poll, rules, hot)
   const changed = isJudgedAlike ? readChangedAnswers(state, answers, rules.samples.records) : undefined
+  // Other bytes, and all that is read in them is the same.
+  if (changed !== undefined && areAsBefore(changed) && hasNoNews())
+    return rest(poll, rules, { ...hot, digests: answers.digests ?? '' })
   const reports = changed ?? readAnswers(answers)
   const outcome = outcomeOf(reports, answers)
   if (poll.facts === undefined && needsFacts(state, outcome)) return 'asks for facts'
@@ -126,7 +128,11 @@ function hasNews({ changes, entries }: AlertWrites): boolean {
 }
 
 /** All is as it was, but read at another moment. */
-function rest(poll: MadePoll, rules: PollRules, hot: Pick<PollState, 'bucket' | 'calls'>): NextPoll {
+function rest(
+  poll: MadePoll,
+  rules: PollRules,
+  hot: Pick<PollState, 'bucket' | 'calls'> & Partial<PollState>,
+): NextPoll {
   const { account, answers, at } = poll
   const { state } = account
   const plan = planPoll({ ...subjectOfPlan(poll), isFirst: false, series: [], boundaries: new Map() })

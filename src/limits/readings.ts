@@ -84,6 +84,17 @@ function withThoseBefore(
 /** Object types, and what they have in common. */
 const MOST_VALUES = MOST_OBJECT_TYPES + 1
 
+/** True for the same series, in the same order, with the same numbers and names. */
+export function sameValues(one: readonly ReportedValue[], other: readonly ReportedValue[]): boolean {
+  if (one.length !== other.length) return false
+  for (const [n, { metric, objectTypeId, from, to, label, usage, limit }] of one.entries()) {
+    const was = other[n]
+    if (was === undefined || usage !== was.usage || limit !== was.limit || metric !== was.metric) return false
+    if (objectTypeId !== was.objectTypeId || from !== was.from || to !== was.to || label !== was.label) return false
+  }
+  return true
+}
+
 /** In place of a report: it is still watched, but it was not its turn, or the account was paused before. */
 export const NOT_ASKED: ProviderFailure = {
   class: 'transient',

@@ -5,7 +5,7 @@ import { parseJson } from '../../provider/read.ts'
 import { ANSWER_DIGEST, answerDigests } from '../digest.ts'
 import type { Pair } from '../pair.ts'
 import type { PollState } from '../poll-state.ts'
-import { isFailure, type Reports, reportOfKey } from '../readings.ts'
+import { isFailure, type Reports, reportOfKey, sameValues } from '../readings.ts'
 import type { ReadReport, Report } from '../reports/report.ts'
 import type { RecordChoice } from '../samples.ts'
 import type { CallsMade } from './call-share.ts'
@@ -68,18 +68,26 @@ export function readChangedAnswers(state: PollState, answers: Answers, choice: R
     const place = reports.size * ANSWER_DIGEST
     const before = kept[key]
     if (before === undefined) return undefined
+    const leftOut = reportOfKey(key)?.report.namesTypes ? state.typesLeftOut : 0
+    const asBefore = { values: before.values, leftOut, isAsBefore: true as const }
     if (isSameAt(place, answers.digests, state.digests)) {
-      const leftOut = reportOfKey(key)?.report.namesTypes ? state.typesLeftOut : 0
-      reports.set(key, { values: before.values, leftOut, isAsBefore: true })
+      reports.set(key, asBefore)
       continue
     }
     const report = readReport(key, answer)
     if (isFailure(report) || report.gaps !== undefined || report.isPartial) return undefined
     const records = state.records?.digests ?? NO_RECORDS.repeat(answers.reports.size)
     if (!isSameAt(0, recordsDigest(key, report, choice), records.slice(place))) return undefined
-    reports.set(key, report)
+    const isSame = (report.leftOut ?? 0) === leftOut && sameValues(report.values, before.values)
+    reports.set(key, isSame ? asBefore : report)
   }
   return reports
+}
+
+/** True where nothing moved in any report. */
+export function areAsBefore(reports: Reports): boolean {
+  for (const report of reports.values()) if (isFailure(report) || report.isAsBefore !== true) return false
+  return true
 }
 
 function isSameAt(place: number, one: string, other: string): boolean {
