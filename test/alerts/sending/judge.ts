@@ -148,10 +148,11 @@ export class Judge {
     }
   }
 
-  /** A repeat may come too soon after the message before. */
+  /** Repeats may come too soon after the message before. */
   #mayBeSpared(name: string, { alert }: OutboxEntry): boolean {
     const told = this.#told.get(name)
-    return told !== undefined && alert.reason === 'repeat' && told.number === numberOf(alert) - 1
+    if (told === undefined || Date.parse(alert.measuredAt) - told.at >= INTERVAL) return false
+    return this.#missing(name, told.number, numberOf(alert)).length === 0
   }
 
   /** A store that shows what is put on its way. */
@@ -251,9 +252,10 @@ export class Judge {
     const { receiver, now } = first
     const { groupKey } = first.message.data
     const carried = messages.flatMap((one) => [...one.carried])
-    const begun = carried.flatMap(([, ids]) => Date.parse(this.#entries.get(ids[0] ?? '')?.alert.measuredAt ?? ''))
+    const members = [...carried, ...this.#sparedIn(receiver, groupKey)]
+    const begun = members.flatMap(([, ids]) => Date.parse(this.#entries.get(ids[0] ?? '')?.alert.measuredAt ?? ''))
     expect(now - Math.min(...begun), `${groupKey} waits for more`).toBeGreaterThanOrEqual(WAIT)
-    const free = carried.map(([id], n) => {
+    const free = members.map(([id], n) => {
       const owed = this.#owed.get(`${receiver} ${id}`)
       // It may have waited before something held it back, and waits on where it did.
       return owed?.wasHeldAtFirst === true ? (owed.freeSince ?? owed.endedAt ?? now) : (begun[n] ?? now)
@@ -272,6 +274,19 @@ export class Judge {
     this.#lastOf.set(`${receiver} ${groupKey}`, now)
     if (groupKey.startsWith('account=')) this.#inNoMass(receiver, carried, now)
     else if (this.#by === 'account' && groupKey !== 'digest') this.seen.add('mass')
+  }
+
+  /** Repeats that may be spared as their group is sent: it waits from the first of its members on, whichever that is. */
+  #sparedIn(receiver: string, groupKey: string): [alert: string, ids: string[]][] {
+    const since = this.#lastOf.get(`${receiver} ${groupKey}`) ?? 0
+    return [...this.#newest].flatMap(([id, entry]): [string, string[]][] => {
+      const { rule, kind, level, account, measuredAt } = entry.alert
+      const own = `${this.#by}=${{ rule, kind, level, account: account?.hubId }[this.#by]}`
+      const name = `${receiver} ${id}`
+      const isIn = groupKey === own || (this.#by === 'account' && groupKey === `rule=${rule}`)
+      const isOpen = isIn && this.#owed.has(name) && this.#mayBeSpared(name, entry) && Date.parse(measuredAt) > since
+      return isOpen ? [[id, [entry.alert.id]]] : []
+    })
   }
 
   /** Urgent transitions that a message brings. What was for others alone, before this receiver's part began, is no news to it. */
