@@ -32,6 +32,8 @@ export function refreshTokens(deps: RefreshWork, signal: AbortSignal): Promise<v
       const outcome = await refreshed(deps, hubId, { batch, claimed })
       // Not at once: a job would claim one after the other, and find for each that the endpoint is closed.
       if (outcome.is === 'waiting') await due.move('refresh', claimed, Math.max(outcome.until, clock.now() + AHEAD_MS))
+      // Another worker may have it by now; or an alert was not as it was read.
+      else if (outcome.is === 'lost') await due.move('refresh', claimed, clock.now() + AHEAD_MS)
       else if (outcome.is === 'failed') await uninstallIfRefusedLong(deps, hubId, outcome)
     },
     failed: ({ hubId }, error) => accountFailed(deps, 'refresh', hubId, error),

@@ -9,6 +9,7 @@ import { readNextAttempt } from '../src/redis/present-receivers.ts'
 import { APART_MS } from '../src/runtime/clock.ts'
 import { Failures } from '../src/runtime/concurrency.ts'
 import { claimGrants } from '../src/tokens/parked-grants.ts'
+import { refreshClaimMs } from '../src/tokens/redeem.ts'
 import type { JobDeps } from './job-deps.ts'
 import { mailInstallers } from './mail-installers.ts'
 import { type Queues, SWEEPS, type SweepKind } from './queues.ts'
@@ -18,7 +19,7 @@ import { sweepFleet } from './sweep-fleet.ts'
 import { sweepReceivers } from './sweep-receivers.ts'
 
 /** Far longer than it takes, so that it is begun again only where whoever had begun it died. */
-const SET_BACK_CLAIM_MS = 30_000
+const SET_BACK_CLAIM_MS = 60_000
 /** Brought forward at a time: other commands wait that long. */
 const BATCH = 500
 
@@ -26,15 +27,15 @@ const BATCH = 500
  * The sweep before, or a claim, seems to come later: the clock of Redis was set back, or a failover brought another one. How late what
  * was planned meanwhile is due is not known, so it is now. Their marks are set last: until then the work may have to be begun again.
  */
-async function bringForward({ store, keys, sending, queues, log }: JobDeps, now: number): Promise<void> {
+async function bringForward({ store, keys, sending, queues, log, callMs }: JobDeps, now: number): Promise<void> {
   const before = (await store.hget(keys.fleet, 'set-back')) ?? ''
   const isBegun = Math.abs(now - Number(before)) < SET_BACK_CLAIM_MS
   if (isBegun || (await store.replaceField(keys.fleet, 'set-back', before, now)) === 'stale') return
   const pending = (await store.zrange(keys.delivery.receivers, 0, '-1')).map(keys.delivery.pending)
-  // A plan for the next moments stays: it may be the claim of an account that is worked on just now.
   const planned = [...Object.values(keys.due), ...pending, keys.delivery.receiversDue, keys.grants.due]
-  for (const due of planned)
-    while ((await store.claimDue(due, '+inf', BATCH, now, `(${now + SET_BACK_CLAIM_MS}`))[0].length === BATCH) {}
+  // Claims last on for as long as a call may take, lest two workers make it.
+  const claimMs = Math.max(SET_BACK_CLAIM_MS, refreshClaimMs(callMs))
+  for (const due of planned) while ((await store.bringForward(due, now, claimMs, BATCH)) === BATCH) {}
   // Pauses of the token endpoint were planned, too: they are learnt again. The turn of a sweep would last for hours.
   await Promise.all([recheckWaiting(sending), store.hdel(keys.fleet, 'endpoint'), store.del(...SWEEPS.map(keys.turn))])
   await store.hset(keys.fleet, Object.fromEntries([...SWEEPS, 'claims'].map((mark) => [mark, now])))

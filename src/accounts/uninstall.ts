@@ -108,16 +108,20 @@ interface UninstallOutcome {
   announced?: boolean
 }
 
+type Read = [tokens?: Record<string, Buffer>, record?: (string | null)[], tokenAlert?: string]
+
 /** One attempt to delete the refresh token (interface 4.4), tried until it works; later the account is forgotten. */
 export async function runUninstall(deps: UninstallDeps, { hubId, claim }: Claimed): Promise<UninstallOutcome> {
   const { store, keys, clock, log } = deps
   const { account, tokens, alerts } = keys.account(hubId)
-  // Before the state: those of a new connection are never taken for those of the old one.
-  const { refresh, scopes: _, ...previous } = await store.hgetallBuffer(tokens)
-  const [record, tokenAlert] = await Promise.all([
-    store.hmget(account, 'state', 'hubDomain', 'uninstallAskedAt', 'uninstallAttempts', 'tokenOf'),
-    store.hget(alerts, 'token'),
-  ])
+  // At one moment: tokens of a new connection, or of another account, are never taken for those of the old one.
+  const reading = store.multi().hgetallBuffer(tokens)
+  reading.hmget(account, 'state', 'hubDomain', 'uninstallAskedAt', 'uninstallAttempts', 'tokenOf').hget(alerts, 'token')
+  // Another type counts as nothing.
+  const [held = {}, record = [], tokenAlert] = ((await reading.exec()) ?? []).map(
+    ([, read]) => read ?? undefined,
+  ) as Read
+  const { refresh, scopes: _, ...previous } = held
   const [state, hubDomain, askedAt, attempts, tokenOf] = record
   if (state !== 'uninstalling') return { is: await purgeAccount(deps, hubId) }
   // Earlier ones may be alive: each is kept until its successor has worked. Those of another account stay with that account.

@@ -33,6 +33,7 @@ const STEPS = {
   claimDue: on<[claimed: string[], next: string]>(1),
   readTime: on<number>(1, 'alone'),
   moveClaim: on<number>(1),
+  bringForward: on<number>(1),
   claimAccounts: on<[claim: string, ...hubIds: string[]]>(2),
   claimAccount: on<'gone' | 'held' | [claim: string, before: string]>(2),
   claimRefreshes: on<[claim: string, ...read: (string | Error)[][]]>(1),

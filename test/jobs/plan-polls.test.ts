@@ -147,7 +147,7 @@ describe('after the clock was set back', () => {
     const one = await watched()
     await one.poll()
     one.clock.move(-24 * HOUR)
-    await one.store.claimDue(one.keys.due.poll, '+inf', 1, one.clock.now())
+    await one.store.bringForward(one.keys.due.poll, one.clock.now(), 60_000, 1)
     expect(await one.waits()).toBe(0)
     await one.poll()
     expect(await one.waits()).toBeLessThan(HOUR)

@@ -17,20 +17,16 @@ async function plan(keys: Keys, moments: Record<number, number>): Promise<void> 
   for (const [hubId, at] of Object.entries(moments)) await redis.store.zadd(keys.due.refresh, at, hubId)
 }
 
-test('much that is due later is made due a part at a time, so that no other command waits long', async () => {
+test('what is planned for later is brought forward a part at a time, and claims last on for as long as one may', async () => {
   const keys = redis.freshKeys()
-  await plan(keys, {
-    1: NOW - 10,
-    ...Object.fromEntries(Array.from({ length: 2_400 }, (_, n) => [n + 2, NOW + n + 1])),
-  })
-  const moved: number[] = []
-  for (let part = 0; part < 4; part++) {
-    const [hubIds] = await redis.store.claimDue(keys.due.refresh, '+inf', 1_000, NOW, `(${NOW}`)
-    moved.push(hubIds.length)
-  }
-  expect(moved).toEqual([1_000, 1_000, 400, 0])
+  const [early, soon, live, old] = [NOW - 10, NOW + 50_000, NOW + 25_000.5, NOW + 3_600_000.25]
+  const later = Object.fromEntries(Array.from({ length: 2_400 }, (_, n) => [n + 10, NOW + 61_000 + n]))
+  await plan(keys, { 1: early, 2: soon, 3: live, 4: old, ...later })
+  const bring = () => redis.store.bringForward(keys.due.refresh, NOW, 60_000, 1_000)
+  expect([await bring(), await bring(), await bring(), await bring()]).toEqual([1_000, 1_000, 401, 0])
   expect(await redis.store.zcount(keys.due.refresh, NOW, NOW)).toBe(2_400)
-  expect(await redis.store.zscore(keys.due.refresh, 1)).toBe(String(NOW - 10))
+  const others = await redis.store.zmscore(keys.due.refresh, 1, 2, 3, 4)
+  expect(others.map(Number)).toEqual([early, soon, live, NOW + 60_000.25])
 })
 
 describe('a claim', () => {

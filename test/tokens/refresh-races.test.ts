@@ -1,5 +1,5 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
-import { NO_ALERT_WRITES } from '../../src/redis/steps.ts'
+import { NO_ACCOUNT, NO_ALERT_WRITES } from '../../src/redis/steps.ts'
 import { formatMoment } from '../../src/text/format-time.ts'
 import type { Admission } from '../../src/tokens/endpoint/wait-queue.ts'
 import { claimRefresh, dump, REFRESH_CLAIM_MS, seedAccount } from '../support/accounts.ts'
@@ -241,6 +241,35 @@ describe('a claim', () => {
     expect([await claimOf(w), await w.dueAt('refresh')]).toEqual([theirs, Math.floor(theirs)])
   })
 })
+
+describe('a refresh under way keeps its account', () => {
+  test.each([
+    ['is imported anew', (w: World) => importAgain(w)],
+    ['is planned by a deletion that came late', (w: World) => deletedLate(w)],
+  ])('while that %s: no other worker sends the same token', async (_, meanwhile) => {
+    const { refreshing, answer, ...w } = await underWay()
+    await meanwhile(w)
+    const other = await another(w, async () => tokens('x'))
+    expect(await other.refresh()).toEqual({ is: 'held' })
+    expect(other.provider.calls).toEqual([])
+    answer(tokens('access-2', 'refresh-2'))
+    await refreshing
+    w.clock.move(REFRESH_CLAIM_MS + 1)
+    expect(await w.dueAt('refresh')).toBeLessThanOrEqual(w.clock.now() + 30 * MINUTE)
+  })
+})
+
+async function importAgain({ store, keys, clock }: World) {
+  const version = await store.takeIntent(keys.own(NO_ACCOUNT))
+  const sealed = (await store.hgetBuffer(keys.account(HUB).tokens, 'refresh')) ?? ''
+  const is = await store.importAccount(keys.own(HUB), HUB, clock.now(), sealed, 'replace', '{}', version)
+  expect(is).toBe('replaced')
+}
+
+async function deletedLate({ store, keys, clock }: World) {
+  const end = [HUB, 1.5, clock.now(), '', 'deleted', '', clock.now(), JSON.stringify(NO_ALERT_WRITES)]
+  expect(await store.recordDeletion(keys.own(HUB), ...end)).toBe('reconnected')
+}
 
 describe('a worker that dies between its claim and its answer', () => {
   /** One claimed it and was killed: the claim ran out, nothing was written. */

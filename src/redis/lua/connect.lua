@@ -140,7 +140,7 @@ redis.call('HDEL', ACCOUNT, 'metadataDue')
 redis.call('HSET', ACCOUNT, 'expiresAt', expiresAt)
 if a[1] == 'active' then redis.call('ZADD', expiryKey(), expiresAt, hubId) end
 renewAccess('')
-if not isRefreshed(hubId, '') then planTokens(hubId, refreshAt, a[5]) end
+planRefresh(hubId, refreshOf(refreshAt, a[5]))
 -- One that waits for other tokens is polled when it has them.
 if a[3] == '1' and (a[1] == 'active' or a[1] == 'failing') then startPolling(hubId, now, now) end
 return 'stored'

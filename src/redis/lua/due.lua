@@ -3,9 +3,9 @@
 --!step claimDue
 -- Claims what is due: each one's next moment becomes the end of the claim, so that a crash loses nothing - what a dead
 -- worker held is due again by itself.
--- KEYS: due set. ARGV: now, most to claim, end of the claims, and the moment after which it was due, where that matters.
+-- KEYS: due set. ARGV: now, most to claim, end of the claims.
 -- Returns { { hubId, ... } nearest to its moment first, the earliest moment that remains or '' }.
-local claimed = redis.call('ZRANGEBYSCORE', KEYS[1], ARGV[4] or '-inf', ARGV[1], 'LIMIT', 0, ARGV[2])
+local claimed = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', ARGV[1], 'LIMIT', 0, ARGV[2])
 local moved = {}
 for n, hubId in ipairs(claimed) do moved[2 * n - 1], moved[2 * n] = ARGV[3], hubId end
 if #moved > 0 then redis.call('ZADD', KEYS[1], unpack(moved)) end
@@ -16,6 +16,18 @@ return { claimed, redis.call('ZRANGE', KEYS[1], 0, 0, 'WITHSCORES')[2] or '' }
 -- KEYS: due set. ARGV: hubId, the claim, the moment from now on.
 if tonumber(redis.call('ZSCORE', KEYS[1], ARGV[1]) or '') ~= tonumber(ARGV[2]) then return 0 end
 return redis.call('ZADD', KEYS[1], ARGV[3], ARGV[1])
+
+--!step bringForward
+-- The clock of Redis was set back: what was planned is due now, and a claim lasts no longer than one from now on. What is due sooner
+-- than that stays as it is.
+-- KEYS: due set. ARGV: now, how long a claim lasts at most (ms), so many at a time. Returns how many were moved.
+local now, ends = tonumber(ARGV[1]), ARGV[1] + ARGV[2]
+local late = redis.call('ZRANGEBYSCORE', KEYS[1], '(' .. string.format('%.0f', ends + 1), '+inf', 'WITHSCORES', 'LIMIT', 0, ARGV[3])
+for n = 1, #late, 2 do
+  local fraction = late[n + 1] % 1
+  redis.call('ZADD', KEYS[1], string.format('%.17g', fraction > 0 and ends + fraction or now), late[n])
+end
+return #late / 2
 
 --!step claimAccounts
 --!include claim

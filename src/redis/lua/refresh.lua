@@ -17,7 +17,9 @@ local SHARE, READ_AT_ONCE, MOST_READ = 0.75, 100, 2000
 local claim, now = beginClaims(AT .. ':fleet', ms, fraction)
 local answers = { claim }
 
+-- Strange members go: at their keys nothing could be read.
 local function take(hubId, before)
+  if not string.match(hubId, '^%d+$') then return redis.call('ZREM', due, hubId) end
   redis.call('ZADD', due, claim, hubId)
   local worked, found = pcall(readRefresh, hubId, before, ms)
   answers[#answers + 1] = worked and found or { hubId, refusal(found) }
@@ -116,10 +118,10 @@ local function storeOne(line, access, refresh, writes)
   if a[1] ~= 'active' then setState(hubId, 'active') end
   if a[3] == '1' then
     -- Numbers may be another account's: it is polled once it is known whose they are.
-    planTokens(hubId, math.min(refreshAt, obtainedAt + ASKED_AGAIN_MS), obtainedAt)
+    redis.call('ZADD', dueKey('refresh'), refreshOf(math.min(refreshAt, obtainedAt + ASKED_AGAIN_MS), obtainedAt), hubId)
     redis.call('ZADD', freshKey(), 'NX', obtainedAt, hubId)
   else
-    planTokens(hubId, refreshAt, obtainedAt)
+    redis.call('ZADD', dueKey('refresh'), refreshOf(refreshAt, obtainedAt), hubId)
     -- The caller may not know that the account was given up, or parked, since: it is not polled then.
     if pollAt == '-' and (a[1] == 'reauthorize' or a[1] == 'parked') then pollAt = obtainedAt end
     if pollAt ~= '-' then startPolling(hubId, pollAt, obtainedAt) end

@@ -51,7 +51,7 @@ local reason, nextAt, writes = ARGV[6], ARGV[7], cjson.decode(ARGV[8])
 local state, failed = redis.call('HGET', ACCOUNT, 'state'), ending == 'failed'
 if isLive(state) then
   -- The new connection may have been given the very token that was just deleted: a refresh now shows it.
-  redis.call('ZADD', dueKey('refresh'), 'XX', now, hubId)
+  if redis.call('ZSCORE', dueKey('refresh'), hubId) then planRefresh(hubId, now) end
   return 'reconnected'
 end
 -- By this very step, whose answer was lost, or by another worker: what comes next is planned already.

@@ -183,15 +183,17 @@ local function isRefreshed(hubId, claim)
   return at and at % 1 > 0 and at > redisNow() and at ~= tonumber(claim)
 end
 
--- A plan from elsewhere waits for the refresh that is under way: that one plans the next.
+-- Plans the next refresh. One that is under way keeps the account until its claim ends, for others would redeem the same token; but
+-- the claim is no longer its worker's: what that brings is late.
 local function planRefresh(hubId, at)
-  if not isRefreshed(hubId, '') then redis.call('ZADD', dueKey('refresh'), at, hubId) end
+  if isRefreshed(hubId, '') then redis.call('ZINCRBY', dueKey('refresh'), 1, hubId)
+  else redis.call('ZADD', dueKey('refresh'), at, hubId) end
 end
 
--- Plans the next refresh. How old tokens are that were got later than now is not known, by a clock that was set back since: they are
+-- When tokens are refreshed. How old those are that were got later than now is not known, by a clock that was set back since: they are
 -- refreshed now. See `APART_MS`.
-local function planTokens(hubId, refreshAt, obtainedAt)
-  redis.call('ZADD', dueKey('refresh'), tonumber(obtainedAt or 0) > redisNow() + 5000 and redisNow() or refreshAt, hubId)
+local function refreshOf(refreshAt, obtainedAt)
+  return tonumber(obtainedAt or 0) > redisNow() + 5000 and redisNow() or refreshAt
 end
 
 -- The version of an account is an intent, and how many times its tokens were stored since: intent x 1e6 + n. An intent is

@@ -20,6 +20,6 @@ local function beginGrant(hubId, version, refresh, fields, refreshAt, obtainedAt
   setVersion(version)
   setFields(fields)
   setState(hubId, 'active')
-  planTokens(hubId, refreshAt, obtainedAt)
+  planRefresh(hubId, refreshOf(refreshAt, obtainedAt))
   redis.call('ZREM', dueKey('uninstall'), hubId)
 end
