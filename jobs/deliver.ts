@@ -26,8 +26,6 @@ const AT_A_TIME = 8
 const LOOK_EVERY_MS = 250
 /** How soon the new address is tried where the old one wants no more; a daemon may have the old config for longer. */
 const ELSEWHERE_MS = 5_000
-/** The next job may be taken by a daemon that has other receivers in its config. */
-const LONGEST_JOB_MS = 10_000
 
 /** Claims those of these receivers that are due, as accounts are claimed: others are left to daemons that have them in their config. */
 export async function claimReceivers(
@@ -42,25 +40,20 @@ export async function claimReceivers(
 
 /** Sends what is due to the receivers of this config: each is claimed by one worker, so that a slow one holds up no other. */
 export async function deliverDue(deps: DeliverWork, stop: StopSignals): Promise<void> {
-  const { clock, log } = deps
   const names = [...deps.receivers.keys()]
-  const age = clock.stopwatch()
-  const goesOn = () => deps.goesOn?.() !== false && age() < LONGEST_JOB_MS
-  await workOff({ clock, goesOn }, stop.stopping, {
+  await workOff(deps, stop.stopping, {
     atOnce: names.length,
     claim: () => claimReceivers(deps, names),
-    work: (claimed) => deliverTo({ ...deps, goesOn }, claimed, stop),
+    work: (claimed) => deliverTo(deps, claimed, stop),
     failed: async ({ receiver }, error) => {
-      log.error({ code: 'delivery.error', receiver, err: error }, 'this receiver is left alone for a minute')
+      deps.log.error({ code: 'delivery.error', receiver, err: error }, 'this receiver is left alone for a minute')
     },
   })
 }
 
-type Deliverer = DeliverWork & { goesOn: () => boolean }
-
 /** Sends what is due to a claimed receiver, in its order, until nothing is. */
-async function deliverTo(deps: Deliverer, claimed: Claimed, stop: StopSignals): Promise<void> {
-  const { deliveries, queues, clock, movement, goesOn } = deps
+async function deliverTo(deps: DeliverWork, claimed: Claimed, stop: StopSignals): Promise<void> {
+  const { deliveries, queues, clock, movement, goesOn = () => true } = deps
   const receiver = deps.receivers.get(claimed.receiver)
   if (receiver === undefined) return
   const underWay = new Map<string, Promise<void>>()
@@ -108,17 +101,19 @@ async function attempt(
   const notTried = untried(receiver, delivery)
   const now = () => delivery.now + Math.round(sinceBegun())
   if (notTried !== undefined) return settle(deps, delivery, { outcome: notTried, ms: null, address }, now())
-  const { data } = delivery.message
-  const alerts = await withHublets(deps.store, deps.keys, data.alerts)
-  // The claim may not last for all of the attempt: the machine slept.
-  if (sinceBegun() > CLAIM_MS / 2) return
-  const startedAt = now()
-  const message = { ...delivery.message, data: { ...data, alerts } }
-  const outcome = await receiver
-    .send({ id: delivery.id, message, left: delivery.left, now: startedAt }, abandon)
-    .catch((error: unknown) => notSent(deps, error))
+  let startedAt = now()
+  const send = async () => {
+    const { data } = delivery.message
+    const alerts = await withHublets(deps.store, deps.keys, data.alerts)
+    // The claim may not last for all of the attempt: the machine slept.
+    if (sinceBegun() > CLAIM_MS / 2) return undefined
+    startedAt = now()
+    const message = { ...delivery.message, data: { ...data, alerts } }
+    return receiver.send({ id: delivery.id, message, left: delivery.left, now: startedAt }, abandon)
+  }
+  const outcome = await send().catch((error: unknown) => notSent(deps, error))
   // Cut off by us, not refused by them: it is no failed attempt.
-  if (abandon.aborted && outcome.outcome === 'retry') return
+  if (outcome === undefined || (abandon.aborted && outcome.outcome === 'retry')) return
   const saysNothing = outcome.outcome === 'refuse' && outcome.ofAddressee === true
   const ms = saysNothing ? null : now() - startedAt
   await settle(deps, delivery, { outcome, ms, address }, now())

@@ -81,13 +81,14 @@ async function sendAcknowledgements(deps: EventsWork, run: EventsRun): Promise<n
   const { events, eventReceivers, store, keys } = deps
   const { now } = run
   if (eventReceivers.acknowledgements.length === 0) return undefined
-  const { due, next } = await events.readAcknowledgements(now)
+  const due = await events.readAcknowledgements()
   const hubIds = [...new Set(due.map(({ hubId }) => hubId))].filter((hubId) => hubId >= 0)
   const accounts = await readAlertedAccounts(store, keys, hubIds)
   const open = new Map(accounts.map((account) => [account.hubId, openAlertsOf(deps, account, now)]))
-  for (const one of due) await sendAcknowledgement(deps, one, open.get(one.hubId), run)
-  if (due.length === 0) return next
-  return (await events.readAcknowledgements(now)).next
+  let stay = 0
+  for (const one of due) if (await sendAcknowledgement(deps, one, open.get(one.hubId), run)) stay++
+  if (due.length === BATCH && stay < BATCH) return now
+  return stay > 0 ? now + AGAIN_MS : undefined
 }
 
 interface OpenAlerts {
@@ -99,26 +100,28 @@ function openAlertsOf({ alerts }: EventsWork, account: AlertedAccount, now: numb
   return { account, alerts: new Map(openAlertMessages(alerts, account, now).map((alert) => [alertOf(alert), alert])) }
 }
 
-/** Only as long as the alert is open and this is its acknowledgement. */
+/** Only as long as the alert is open and this is its acknowledgement. Returns whether it stays due. */
 async function sendAcknowledgement(
   { eventReceivers, events }: EventsWork,
   waiting: StoredAcknowledgement,
   open: OpenAlerts | undefined,
   { hasOthers, now }: EventsRun,
-): Promise<void> {
+): Promise<boolean> {
+  const { dueSince } = waiting
   const stored = open?.account.states[waiting.field]
   const acknowledged = currentAcknowledgement(decodeState(stored), now)
   const alert = open?.alerts.get(waiting.alert)
   if (acknowledged?.at !== waiting.at || alert === undefined) {
-    await events.planAcknowledgement({ alert: waiting.alert, newest: '' }, [], now)
-    return
+    await events.planAcknowledgement({ alert: waiting.alert, newest: '', dueSince }, [], now)
+    return false
   }
   const idOf = (receiver: string) => idFor('acknowledgement', `${waiting.alert} ${waiting.at}`, receiver)
   const receivers = eventReceivers.acknowledgements.map((receiver) => ({ id: idOf(receiver), receiver }))
   const message = acknowledgementMessage(alert, acknowledged)
-  const againAt = hasOthers && now - waiting.at < OTHERS_MS ? now + AGAIN_MS : undefined
-  const what = { alert: waiting.alert, newest: alert.id, message, ...defined({ againAt }) }
+  const stays = hasOthers && now - Math.max(waiting.at, Number(dueSince)) < OTHERS_MS
+  const what = { alert: waiting.alert, newest: alert.id, message, dueSince: stays ? '' : dueSince }
   await events.planAcknowledgement(what, receivers, now)
+  return stays
 }
 
 function acknowledgementMessage(alert: Alert, { by, comment, at, until }: Acknowledged): Message {

@@ -159,7 +159,10 @@ export class Deliveries {
 
   /** Waiting for their first or next attempt. */
   async countPending(): Promise<number> {
-    return [...(await this.pendingByReceiver()).values()].flat().length
+    const { receivers, pending } = this.#keys.delivery
+    const names = await this.#store.zrange(receivers, 0, '-1')
+    const counts = await Promise.all(names.map((name) => this.#store.zcard(pending(name))))
+    return counts.reduce((sum, count) => sum + count, 0)
   }
 
   /** Given up, and not forgotten yet. */
@@ -309,6 +312,7 @@ function deliveryOf(id: string, fields: Fields): Delivery & Pick<Begun, 'isUnrea
   const known = { id, receiver, ...numbers }
   try {
     const made = JSON.parse(message) as Message
+    if (!Array.isArray(made.data.alerts)) throw new Error('it shows nothing')
     return {
       ...known,
       message: fields.changed === undefined ? made : afterOvertaking(made, fields),

@@ -18,6 +18,8 @@ export interface StoredAcknowledgement {
   field: string
   /** Moment of the acknowledgement, ms. */
   at: number
+  /** Since when it is due, as it was read. */
+  dueSince: string
 }
 
 export type AccountEventType = 'connected' | 'reauthorize' | 'recovered' | 'uninstalled'
@@ -72,44 +74,28 @@ export class EventStore {
     if (ids.length > 0) await this.#store.xdel(this.#keys.accountEvents, ...ids)
   }
 
-  /** Acknowledgements whose check is due, and when the next one is. */
-  async readAcknowledgements(now: number): Promise<{ due: StoredAcknowledgement[]; next: number | undefined }> {
+  /** Acknowledgements that are due, those first that have been for longest. */
+  async readAcknowledgements(): Promise<StoredAcknowledgement[]> {
     const { acknowledged, acknowledgementsDue } = this.#keys
-    const alerts = await this.#store.zrangebyscore(acknowledgementsDue, '-inf', now, 'LIMIT', 0, BATCH)
-    const [, next] = await this.#store.zrangebyscore(
-      acknowledgementsDue,
-      `(${now}`,
-      '+inf',
-      'WITHSCORES',
-      'LIMIT',
-      0,
-      1,
-    )
+    const due = await this.#store.zrange(acknowledgementsDue, '0', `${BATCH - 1}`, 'WITHSCORES')
+    const alerts = due.filter((_, n) => n % 2 === 0)
     const stored = alerts.length === 0 ? [] : await this.#store.hmget(acknowledged, ...alerts)
-    const due = alerts.map((alert, n) => acknowledgementOf(alert, stored[n] ?? ''))
-    return { due, next: alerts.length === BATCH ? now : next === undefined ? undefined : Number(next) }
+    return alerts.map((alert, n) => acknowledgementOf(alert, due[2 * n + 1] ?? '', stored[n] ?? ''))
   }
 
   /**
-   * `newest`: the alert's newest transition, which a receiver must have; '' where the acknowledgement is over. `againAt`: next
-   * check for daemons with other receivers.
+   * `newest`: the alert's newest transition, which a receiver must have; '' where the acknowledgement is over. `dueSince`: it is done,
+   * unless it came due again; '' where it stays due, for daemons with other receivers.
    */
   planAcknowledgement(
-    { alert, newest, message, againAt }: { alert: string; newest: string; message?: Message; againAt?: number },
+    { alert, newest, message, dueSince }: { alert: string; newest: string; message?: Message; dueSince: string },
     receivers: readonly { id: string; receiver: string }[],
     now: number,
   ): Promise<number> {
     const ids = receivers.flatMap(({ id, receiver }) => [id, receiver])
     const json = message === undefined ? '' : JSON.stringify(message)
-    return this.#store.planAcknowledgement(
-      this.#keys.delivery.receiversDue,
-      now,
-      alert,
-      newest,
-      json,
-      againAt ?? '',
-      ...ids,
-    )
+    const key = this.#keys.delivery.receiversDue
+    return this.#store.planAcknowledgement(key, now, alert, newest, json, dueSince, ...ids)
   }
 }
 
@@ -120,10 +106,10 @@ function eventOf([id, [, hubId = '', , event = '']]: [id: string, fields: string
 }
 
 /** One that can't be read is of no account, and so over. */
-function acknowledgementOf(alert: string, json: string): StoredAcknowledgement {
+function acknowledgementOf(alert: string, dueSince: string, json: string): StoredAcknowledgement {
   try {
     const { hubId, field, at } = JSON.parse(json) as StoredAcknowledgement
-    if (Number.isSafeInteger(hubId) && typeof field === 'string') return { alert, hubId, field, at }
+    if (Number.isSafeInteger(hubId) && typeof field === 'string') return { alert, hubId, field, at, dueSince }
   } catch {}
-  return { alert, hubId: -1, field: '', at: 0 }
+  return { alert, hubId: -1, field: '', at: 0, dueSince }
 }

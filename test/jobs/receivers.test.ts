@@ -7,6 +7,7 @@ import { decodeEntry } from '../../src/alerts/outbox.ts'
 import { CLAIM_MS } from '../../src/delivery/deliveries.ts'
 import type { AttemptOutcome, Receiver } from '../../src/delivery/receiver.ts'
 import { readNextAttempt } from '../../src/redis/present-receivers.ts'
+import { eventually } from '../support/fleet.ts'
 import { worldOfFile } from '../support/world.ts'
 
 const world = worldOfFile()
@@ -90,12 +91,14 @@ test('a daemon whose machine slept sends nothing that another daemon has taken o
   const begin = one.deliveries.begin.bind(one.deliveries)
   one.deliveries.begin = async (...claimed) => {
     const begun = await begin(...claimed)
-    one.clock.move(CLAIM_MS)
+    one.deliveries.begin = begin
+    one.clock.move(CLAIM_MS + 1)
+    await claimReceivers(one.deps, ['ops-hook'])
     return begun
   }
   await one.try()
   expect(one.far.sent).toEqual([])
-  one.deliveries.begin = begin
+  one.clock.move(CLAIM_MS + 1)
   await one.try()
   expect(one.far.sent).toEqual([`ops-hook ${id}`])
 })
@@ -251,15 +254,18 @@ test('two workers never send to one receiver at once, and one that died over it 
   expect(one.far.sent).toHaveLength(2)
 })
 
-test('a message that cannot be read is given up, and holds up no other', async () => {
-  const one = await open()
-  const id = await one.post('ops-hook')
-  await one.store.hset(one.keys.delivery.delivery(id), 'message', '{')
-  await one.post('ops-hook')
-  await one.try()
-  expect(one.far.sent).toHaveLength(1)
-  expect(await one.deliveries.head(id)).toMatchObject({ state: 'dead', reason: 'the stored message can not be read' })
-})
+test.each(['{', '{"type":"alert.firing"}'])(
+  'a message that cannot be read is given up, and holds up no other: %s',
+  async (message) => {
+    const one = await open()
+    const id = await one.post('ops-hook')
+    await one.store.hset(one.keys.delivery.delivery(id), 'message', message)
+    await one.post('ops-hook')
+    await one.try()
+    expect(one.far.sent).toHaveLength(1)
+    expect(await one.deliveries.head(id)).toMatchObject({ state: 'dead', reason: 'the stored message can not be read' })
+  },
+)
 
 test('a message that cannot be made fails like any other: it is tried later, in the log, and told of through the others', async () => {
   const one = await open()
@@ -271,6 +277,31 @@ test('a message that cannot be made fails like any other: it is tried later, in 
   expect(one.far.sent.length).toBeLessThan(10)
   expect(await one.deliveries.log(1)).toMatchObject([{ outcome: 'retry', reason: expect.stringContaining('log') }])
   expect(await one.told()).toMatchObject([{ kind: 'delivery', notTo: 'ops-hook' }])
+})
+
+test('a message of which an alert is none fails like any other, and holds up no other', async () => {
+  const one = await open()
+  const id = await one.post('ops-hook')
+  await one.store.hset(one.keys.delivery.delivery(id), 'message', '{"type":"alert.firing","data":{"alerts":[null]}}')
+  await one.post('ops-hook')
+  await one.try()
+  expect(one.far.sent).toHaveLength(1)
+  expect(await one.deliveries.head(id)).toMatchObject({ state: 'pending', attempts: 1 })
+})
+
+test('a receiver that hangs keeps no other waiting, however long it hangs', async () => {
+  const one = await open()
+  const hangs = Promise.withResolvers<void>()
+  one.far.meanwhile = () => hangs.promise
+  await one.post('ops-mail')
+  const working = one.try()
+  await eventually('it is under way', async () => one.far.sent.length === 1)
+  one.clock.move(29_000)
+  one.far.meanwhile = async () => {}
+  await one.post('ops-hook')
+  await eventually('the other is sent to', async () => one.far.sent.length === 2)
+  hangs.resolve()
+  await working
 })
 
 const paused = (retryAfterMs: number): AttemptOutcome => ({

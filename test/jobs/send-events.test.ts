@@ -320,6 +320,25 @@ test('one that waits for a digest is sent where a newer digest, which has no roo
   expect(typesOf([...arrived, ...(await one.arrive())])).toEqual(['alert.digest', 'alert.acknowledged'])
 })
 
+test('one that is overtaken late is sent by the daemon whose receiver wants it, though one with another config looks before it', async () => {
+  const one = await world(ACKS)
+  const { acknowledge, close, again } = await withAlert(one)
+  await acknowledge()
+  await close()
+  await one.sweep()
+  await one.arrive({ 'alert.firing': 'retry' })
+  one.clock.move(60_000)
+  await again()
+  await one.arrive()
+  await sendEvents({
+    ...one.deps,
+    eventReceivers: { accounts: [], acknowledgements: ['hook'] },
+    sending: { ...one.deps.sending, configs: async () => ({ own: 'new', others: ['old'] }) },
+  })
+  await one.sweep()
+  expect(typesOf(await one.arrive())).toEqual(['alert.acknowledged'])
+})
+
 test('one that is withdrawn, or whose alert is over, before it could be sent, is not', async () => {
   for (const undo of ['withdraw', 'end'] as const) {
     const one = await world(ACKS)

@@ -69,7 +69,7 @@ for other, subjects in pairs(redis.call('HEXISTS', KEY, 'about') == 1 and {} or 
   for _, subject in ipairs(subjects) do
     mine[subject] = true
     -- An acknowledgement that goes with it is sent behind this one, if it is still one.
-    if redis.call('HEXISTS', ACKNOWLEDGED, subject) == 1 then redis.call('ZADD', ACKNOWLEDGEMENTS_DUE, 0, subject) end
+    if redis.call('HEXISTS', ACKNOWLEDGED, subject) == 1 then redis.call('ZADD', ACKNOWLEDGEMENTS_DUE, now, subject) end
   end
   local field = found[2] and 'shows' or 'transitions'
   for _, one in ipairs(found[1] and not mine.digest and words(found[2] or found[3] or '') or {}) do

@@ -20,10 +20,10 @@ return planned
 --!include delivery-step
 -- An acknowledgement goes on its way to the receivers that were sent the alert in its newest state, behind all of that. It is due again
 -- when a receiver is sent the alert later.
--- KEYS: any. ARGV: now, alert, its newest transition ('' = the acknowledgement is over), message (JSON), next check for
---   daemons with other receivers ('' = there are none), then of each receiver: id of the delivery, name.
+-- KEYS: any. ARGV: now, alert, its newest transition ('' = the acknowledgement is over), message (JSON), since when it is due as it was
+--   read ('' = it stays due, for daemons with other receivers), then of each receiver: id of the delivery, name.
 -- Returns how many are new.
-local now, alert, newest, message, againAt, planned = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], 0
+local now, alert, newest, message, dueSince, planned = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], 0
 
 for n = 6, #ARGV, 2 do
   local id, receiver = ARGV[n], ARGV[n + 1]
@@ -34,5 +34,5 @@ for n = 6, #ARGV, 2 do
   end
 end
 if newest == '' then redis.call('HDEL', ACKNOWLEDGED, alert) end
-if againAt ~= '' then redis.call('ZADD', ACKNOWLEDGEMENTS_DUE, againAt, alert) else redis.call('ZREM', ACKNOWLEDGEMENTS_DUE, alert) end
+if redis.call('ZSCORE', ACKNOWLEDGEMENTS_DUE, alert) == dueSince then redis.call('ZREM', ACKNOWLEDGEMENTS_DUE, alert) end
 return planned

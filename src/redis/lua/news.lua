@@ -103,7 +103,7 @@ for _, change in ipairs(changes) do
   if CHECKS[is] then redis.call('ZADD', WAITING, happenedAt, receiver .. '|' .. alert)
   else redis.call('ZREM', WAITING, receiver .. '|' .. alert) end
   if is == 'over' then redis.call('ZADD', OVER, now, alert) else redis.call('ZREM', OVER, alert) end
-  if is == 'sent' and redis.call('HEXISTS', ACKNOWLEDGED, alert) == 1 then redis.call('ZADD', ACKNOWLEDGEMENTS_DUE, 0, alert) end
+  if is == 'sent' and redis.call('HEXISTS', ACKNOWLEDGED, alert) == 1 then redis.call('ZADD', ACKNOWLEDGEMENTS_DUE, now, alert) end
 end
 for _, alert in ipairs(redis.call('ZRANGEBYSCORE', OVER, '-inf', now - kept, 'LIMIT', 0, CHUNK)) do
   redis.call('HDEL', KNOWN, alert)
