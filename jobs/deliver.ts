@@ -24,8 +24,6 @@ export type DeliverWork = Pick<
 const AT_A_TIME = 8
 /** While some are under way, others may come due. */
 const LOOK_EVERY_MS = 250
-/** How soon the new address is tried where the old one wants no more; a daemon may have the old config for longer. */
-const ELSEWHERE_MS = 5_000
 
 /** Claims those of these receivers that are due, as accounts are claimed: others are left to daemons that have them in their config. */
 export async function claimReceivers(
@@ -147,7 +145,7 @@ async function settle(deps: DeliverWork, delivery: Begun, tried: Tried, now: num
   const wantsNoMore = outcome.outcome === 'disable' && !waits
   const pause = waits ? GIVE_UP_AFTER : outcome.outcome === 'retry' ? outcome.retryAfterMs : undefined
   const record = {
-    nextAt: next.next === 'retry' ? next.at : wantsNoMore ? now + ELSEWHERE_MS : null,
+    nextAt: next.next === 'retry' ? next.at : null,
     reason,
     ms,
     answer: outcome.answer,

@@ -107,19 +107,18 @@ async function sendAcknowledgement(
   open: OpenAlerts | undefined,
   { hasOthers, now }: EventsRun,
 ): Promise<boolean> {
-  const { dueSince } = waiting
   const stored = open?.account.states[waiting.field]
   const acknowledged = currentAcknowledgement(decodeState(stored), now)
   const alert = open?.alerts.get(waiting.alert)
   if (acknowledged?.at !== waiting.at || alert === undefined) {
-    await events.planAcknowledgement({ alert: waiting.alert, newest: '', dueSince }, [], now)
+    await events.planAcknowledgement({ alert: waiting.alert, newest: '', dueSince: waiting.dueSince }, [], now)
     return false
   }
   const idOf = (receiver: string) => idFor('acknowledgement', `${waiting.alert} ${waiting.at}`, receiver)
   const receivers = eventReceivers.acknowledgements.map((receiver) => ({ id: idOf(receiver), receiver }))
   const message = acknowledgementMessage(alert, acknowledged)
-  const stays = hasOthers && now - Math.max(waiting.at, Number(dueSince)) < OTHERS_MS
-  const what = { alert: waiting.alert, newest: alert.id, message, dueSince: stays ? '' : dueSince }
+  const stays = hasOthers && now - Math.max(waiting.at, Number(waiting.dueSince)) < OTHERS_MS
+  const what = { alert: waiting.alert, newest: alert.id, message, dueSince: stays ? '' : waiting.dueSince }
   await events.planAcknowledgement(what, receivers, now)
   return stays
 }

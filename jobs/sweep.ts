@@ -31,11 +31,17 @@ async function bringForward({ store, keys, sending, queues, log, callMs }: JobDe
   const before = (await store.hget(keys.fleet, 'set-back')) ?? ''
   const isBegun = Math.abs(now - Number(before)) < SET_BACK_CLAIM_MS
   if (isBegun || (await store.replaceField(keys.fleet, 'set-back', before, now)) === 'stale') return
-  const pending = (await store.zrange(keys.delivery.receivers, 0, '-1')).map(keys.delivery.pending)
-  const planned = [...Object.values(keys.due), ...pending, keys.delivery.receiversDue, keys.grants.due]
+  const receivers = await store.zrange(keys.delivery.receivers, 0, '-1')
+  const planned = [
+    ...Object.values(keys.due),
+    ...receivers.map(keys.delivery.pending),
+    keys.delivery.receiversDue,
+    keys.grants.due,
+  ]
   // Claims last on for as long as a call may take, lest two workers make it.
   const claimMs = Math.max(SET_BACK_CLAIM_MS, refreshClaimMs(callMs))
   for (const due of planned) while ((await store.bringForward(due, now, claimMs, BATCH)) === BATCH) {}
+  await Promise.all(receivers.map((name) => store.hdel(keys.delivery.receiver(name), 'pausedUntil')))
   // Pauses of the token endpoint were planned, too: they are learnt again. The turn of a sweep would last for hours.
   await Promise.all([recheckWaiting(sending), store.hdel(keys.fleet, 'endpoint'), store.del(...SWEEPS.map(keys.turn))])
   await store.hset(keys.fleet, Object.fromEntries([...SWEEPS, 'claims'].map((mark) => [mark, now])))

@@ -9,6 +9,8 @@ const HOUR = 60 * MINUTE
 /** Quick at first, for a receiver that restarts; then hours, for one that an operator has to fix. The last one repeats. */
 const DELAYS = [5 * SECOND, 30 * SECOND, 2 * MINUTE, 10 * MINUTE, 30 * MINUTE, 2 * HOUR, 6 * HOUR, 12 * HOUR]
 const LAST_DELAY = 12 * HOUR
+/** Longest pause after a receiver has named a shorter one. */
+const LONGEST_ASKED_MS = 60_000
 const JITTER = 0.2
 export const GIVE_UP_AFTER = 72 * HOUR
 
@@ -35,13 +37,15 @@ export function afterAttempt(outcome: AttemptOutcome, made: Made): AfterAttempt 
 }
 
 function retry(
-  { reason, retryAfterMs = 0 }: { reason: string; retryAfterMs?: number },
+  { reason, retryAfterMs }: { reason: string; retryAfterMs?: number },
   { attempts, waitedMs, now, random }: Made,
 ): AfterAttempt {
   const end = now + GIVE_UP_AFTER - waitedMs
   if (now >= end) return { next: 'dead', reason: gaveUp(attempts, reason) }
-  const planned = Math.round(now + delayAfter(attempts) * (1 - JITTER + 2 * JITTER * random))
-  return { next: 'retry', at: Math.min(Math.max(planned, now + retryAfterMs), end) }
+  const delay = delayAfter(attempts) * (1 - JITTER + 2 * JITTER * random)
+  // A receiver that says how long to wait is not down: hours later it would get the last of many.
+  const wait = retryAfterMs ? Math.max(retryAfterMs, Math.min(delay, LONGEST_ASKED_MS)) : delay
+  return { next: 'retry', at: Math.min(Math.round(now + wait), end) }
 }
 
 function delayAfter(attempts: number): number {

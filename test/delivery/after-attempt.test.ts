@@ -44,10 +44,11 @@ test('a receiver that wants nothing more is not tried again', () => {
   })
 })
 
-test('a wait that the receiver asked for is kept, and a shorter one changes nothing', () => {
-  const next = (retryAfterMs: number) => after(1, 0, { ...refused, retryAfterMs }, FIRST, 0.5)
-  expect(next(HOUR)).toEqual({ next: 'retry', at: FIRST + HOUR })
-  expect(next(SECOND)).toEqual({ next: 'retry', at: FIRST + 5 * SECOND })
+test('a wait that the receiver asked for is kept; after a shorter one the pauses grow to no more than a minute', () => {
+  const next = (attempts: number, retryAfterMs: number) => after(attempts, 0, { ...refused, retryAfterMs }, FIRST, 0.5)
+  expect(next(1, HOUR)).toEqual({ next: 'retry', at: FIRST + HOUR })
+  expect(next(1, SECOND)).toEqual({ next: 'retry', at: FIRST + 5 * SECOND })
+  expect(next(9, SECOND)).toEqual({ next: 'retry', at: FIRST + 60 * SECOND })
 })
 
 test('the last attempt falls on the end of the three days, and after it the delivery is dead', () => {

@@ -355,6 +355,57 @@ test.each([
   expect(one.far.sent).toHaveLength(3)
 })
 
+test('one that fails while another one is told to wait is not tried in that pause', async () => {
+  const one = await open(['ops-hook'])
+  const asked = Promise.withResolvers<void>()
+  let count = 0
+  one.far.meanwhile = async () => {
+    if (++count === 1) await asked.promise
+    one.far.outcome = count === 2 ? paused(HOUR) : { outcome: 'retry', reason: 'answered 500' }
+  }
+  const record = one.deliveries.record.bind(one.deliveries)
+  one.deliveries.record = async (...args) => {
+    const recorded = await record(...args)
+    one.far.outcome = { outcome: 'retry', reason: 'answered 500' }
+    count++
+    asked.resolve()
+    return recorded
+  }
+  await one.post('ops-hook')
+  await one.post('ops-hook')
+  await one.try()
+  expect(one.far.sent).toHaveLength(2)
+  await one.live(HOUR - MINUTE)
+  expect(one.far.sent).toHaveLength(2)
+})
+
+test('a receiver that takes one message in a second gets all within minutes', async () => {
+  const one = await open(['ops-hook'])
+  let takenAt = 0
+  let taken = 0
+  one.far.meanwhile = async () => {
+    const takes = one.clock.now() - takenAt >= 1_000
+    if (takes) takenAt = one.clock.now()
+    if (takes) taken++
+    one.far.outcome = takes ? { outcome: 'delivered' } : paused(1_000)
+  }
+  for (let n = 0; n < 30; n++) await one.post('ops-hook')
+  await one.live(2 * MINUTE)
+  expect(taken).toBe(30)
+})
+
+test('a mail server that refuses the login of an old config keeps nothing from the new one', async () => {
+  const one = await open(['ops-hook'])
+  await one.moveTo('old')
+  one.far.outcome = { outcome: 'disable', reason: '535', waits: true }
+  one.far.meanwhile = () => one.moveTo('new')
+  await one.post('ops-hook')
+  await one.try()
+  one.far.outcome = { outcome: 'delivered' }
+  await one.live(6_000)
+  expect(one.far.sent).toHaveLength(2)
+})
+
 test('what an address asked for before SIGHUP does not hold for the one that came meanwhile', async () => {
   const one = await open(['ops-hook'])
   await one.moveTo('old')

@@ -244,12 +244,12 @@ class Simulation {
   /** When something is due next. */
   async #sweepAll(last: Daemon): Promise<number | undefined> {
     const { stored } = this.scene
+    // First: one that comes too late for its account leaves an uninstall.
+    if ((await stored.nextGrant()) !== undefined) await this.#finish(last.sweepGrants())
     let next = await this.#finish(last.sweep())
     // What is claimed is due again, unless it is done.
     if (this.scene.jobs.length > 0) next = this.scene.world.now
     await this.#workAll(last)
-    if ((await stored.nextGrant()) === undefined) return next
-    await this.#finish(last.sweepGrants())
     const grant = await stored.nextGrant()
     return grant === undefined ? next : Math.min(next ?? Number.POSITIVE_INFINITY, grant)
   }

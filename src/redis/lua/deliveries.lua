@@ -55,6 +55,8 @@ local function firstDue()
   end
 end
 
+-- One after the other to a receiver that asked for a pause lately.
+if #ARGV > 3 and notBefore(receiver, 0) > now - 60000 then return 'busy' end
 local id, earlier = firstDue()
 if not id and #ARGV > 3 then return 'busy' end
 if not id then
@@ -115,10 +117,11 @@ local KEY = deliveryKey(id)
 if redis.call('EXISTS', KEY) == 0 then return 'unknown' end
 local address = redis.call('HGET', receiverKey(receiver), 'address') or asked
 local isElsewhere, answer = asked ~= '' and asked ~= address, 'recorded'
-if outcome == 'refused' and isElsewhere then outcome, answer = 'retry', 'moved' end
+-- The new address is tried soon: a daemon may have the old config for longer.
+if isElsewhere and (outcome == 'refused' or outcome == 'waits') then outcome, answer, nextAt = 'retry', 'moved', now + 5000 end
 if outcome == 'waits' then
   outcome = 'retry'
-  if not isElsewhere and redis.call('HSETNX', DISABLED, receiver, reason) == 1 then answer = 'disabled' end
+  if redis.call('HSETNX', DISABLED, receiver, reason) == 1 then answer = 'disabled' end
 end
 if outcome == 'refused' then
   outcome = 'dead'
@@ -131,14 +134,15 @@ noteAttempt(ATTEMPTS, receiverKey(receiver), { at = now, id = id, receiver = rec
   isElsewhere = isElsewhere, recipients = ARGV[15] })
 if not isElsewhere and noteRecipients(receiverKey(receiver), ARGV[15]) and answer == 'recorded' then answer = 'refused' end
 -- All that waits has its next attempt after the pause; where its time is up before, its last.
-if ARGV[12] ~= '' and not isElsewhere then
+local function planBehindPause(other, at)
+  local from = math.max(math.floor(redis.call('ZSCORE', pendingKey(receiver), other) or 0), now)
+  local ends = from + ARGV[13] - (redis.call('HGET', deliveryKey(other), 'waitedMs') or 0)
+  planAttempt(other, receiver, now, math.max(at or from, math.min(notBefore(receiver, 0), ends)))
+end
+-- Several that are under way ask for the same pause, each a moment later: all that waits is planned anew for the first of them alone.
+if ARGV[12] ~= '' and not isElsewhere and notBefore(receiver, 0) + 1000 < tonumber(ARGV[12]) then
   redis.call('HSET', receiverKey(receiver), 'pausedUntil', ARGV[12])
-  local sooner = redis.call('ZRANGEBYSCORE', pendingKey(receiver), '-inf', '(' .. ARGV[12], 'WITHSCORES')
-  for n = 1, #sooner, 2 do
-    local from = math.max(math.floor(sooner[n + 1]), now)
-    local ends = from + ARGV[13] - (redis.call('HGET', deliveryKey(sooner[n]), 'waitedMs') or 0)
-    planAttempt(sooner[n], receiver, now, math.max(from, math.min(ARGV[12], ends)))
-  end
+  for _, other in ipairs(redis.call('ZRANGEBYSCORE', pendingKey(receiver), '-inf', '(' .. ARGV[12])) do planBehindPause(other) end
 end
 -- A claim that was over may have let two try at once: that it arrived outdoes all else, and nothing undoes an end but that.
 local state = redis.call('HGET', KEY, 'state') or 'pending'
@@ -146,7 +150,7 @@ if state == 'delivered' or (state == 'dead' and outcome ~= 'delivered') then ret
 if ARGV[14] ~= '' then redis.call('HSET', KEY, 'left', ARGV[14]) end
 if outcome == 'retry' then
   redis.call('HSET', KEY, 'lastReason', reason)
-  planAttempt(id, receiver, now, nextAt)
+  planBehindPause(id, nextAt)
   return answer
 end
 redis.call('ZREM', pendingKey(receiver), id)
