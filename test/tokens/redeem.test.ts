@@ -98,6 +98,8 @@ test('a store that lost the connection of an account itself gets the tokens of i
   const dumps = await Promise.all(all.map((key) => redis.store.dumpBuffer(key)))
   one.clock.move(1_000)
   await seedAccount(redis.store, one.keys, { obtainedAt: one.clock.now(), refreshToken: 'refresh-2' })
+  // The claim of before is over.
+  await redis.store.zadd(one.keys.due.refresh, 1, HUB)
   const { context } = await claimedRefresh(one.deps.tokens)
   await Promise.all(all.map((key, n) => redis.store.restore(key, 0, dumps[n] ?? '', 'REPLACE').catch(() => {})))
   one.clock.move(-60_000)

@@ -49,7 +49,8 @@ if redis.call('EXISTS', ACCOUNT) == 0 then
   setVersion(nextIntent())
   redis.call('ZREM', expiryKey(), hubId)
   if state == 'failing' or state == 'parked' then setState(hubId, 'active') end
-  if isLive(state) then planRefresh(hubId, now)
+  -- Whoever claimed it could not read it either.
+  if isLive(state) then redis.call('ZADD', dueKey('refresh'), 'XX', now, hubId)
   else
     setState(hubId, 'uninstalling')
     redis.call('HSET', ACCOUNT, 'uninstallAskedAt', now, 'uninstallReason', 'its record could not be read', 'uninstallBy', 'evidence')
