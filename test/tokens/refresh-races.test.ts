@@ -243,6 +243,14 @@ describe('a claim', () => {
 })
 
 describe('a refresh under way keeps its account', () => {
+  test('from one that comes late with the tokens of before', async () => {
+    const { refreshing, answer, ...w } = await underWay()
+    const theirs = await claimRefresh(w.store, w.keys, HUB, 10_000)
+    answer(tokens('access-2', 'refresh-2'))
+    expect(await refreshing).toMatchObject({ is: 'refreshed' })
+    expect(await claimOf(w)).toBe(theirs)
+  })
+
   test.each([
     ['is imported anew', (w: World) => importAgain(w)],
     ['is planned by a deletion that came late', (w: World) => deletedLate(w)],

@@ -116,12 +116,13 @@ local function storeOne(line, access, refresh, writes)
   redis.call('HDEL', ACCOUNT, 'failures', 'failureClass', 'failureReason', 'failureAt',
     'rejectedAt', 'retryAt', 'parkedUntil', 'failingSince', 'interruptedAt')
   if a[1] ~= 'active' then setState(hubId, 'active') end
+  local at = refreshOf(a[3] == '1' and math.min(refreshAt, obtainedAt + ASKED_AGAIN_MS) or refreshAt, obtainedAt)
+  -- Another worker may be at it by now: the account would be due at once by tokens from long ago.
+  if not isRefreshed(hubId, claim) then redis.call('ZADD', dueKey('refresh'), at, hubId) end
   if a[3] == '1' then
     -- Numbers may be another account's: it is polled once it is known whose they are.
-    redis.call('ZADD', dueKey('refresh'), refreshOf(math.min(refreshAt, obtainedAt + ASKED_AGAIN_MS), obtainedAt), hubId)
     redis.call('ZADD', freshKey(), 'NX', obtainedAt, hubId)
   else
-    redis.call('ZADD', dueKey('refresh'), refreshOf(refreshAt, obtainedAt), hubId)
     -- The caller may not know that the account was given up, or parked, since: it is not polled then.
     if pollAt == '-' and (a[1] == 'reauthorize' or a[1] == 'parked') then pollAt = obtainedAt end
     if pollAt ~= '-' then startPolling(hubId, pollAt, obtainedAt) end
