@@ -49,7 +49,13 @@ test('a job takes up what is due for as long as one is slow, is well meanwhile, 
   const slow = Promise.withResolvers<never>()
   let claims = 0
   const due = { claim: async () => (claims++ === 0 ? [{ hubId: 1, claim: 1 }] : []), move: async () => {} }
-  const store = Object.assign(redis.connect('steps'), { hgetallBuffer: () => slow.promise })
+  const reading: object = {
+    hgetallBuffer: () => reading,
+    hmget: () => reading,
+    hget: () => reading,
+    exec: () => slow.promise,
+  }
+  const store = Object.assign(redis.connect('steps'), { multi: () => reading })
   const more = { movement, due, store, callMs: 1, putAside: async () => {} }
   const { queues, inForce, deps } = await workersOf('goes-on', more)
   await queues.uninstall.add('uninstall', {})
