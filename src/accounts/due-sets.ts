@@ -85,13 +85,6 @@ export class DueSets {
     await this.#store.moveClaim(this.#keys.due[kind], hubId, claim, Math.round(at))
   }
 
-  /** Moves those that are planned at all: an account that was uninstalled meanwhile stays out. */
-  async plan(kind: DueSet, hubIds: readonly number[], at: number): Promise<void> {
-    if (hubIds.length === 0) return
-    const moments = hubIds.flatMap((hubId) => [Math.round(at), hubId])
-    await this.#store.zadd(this.#keys.due[kind], 'XX', ...moments)
-  }
-
   /** Accounts that are due later than at a moment, some at a time. */
   async *laterThan(kind: DueKind, at: number): AsyncGenerator<number[]> {
     yield* chunksOf(hubIdsIn(await this.#store.zrangebyscore(this.#keys.due[kind], `(${at}`, '+inf')), READ_AT_ONCE)

@@ -7,12 +7,13 @@ import { failure, tokens } from '../support/fake-provider.ts'
 import { worldOfFile } from '../support/world.ts'
 
 const world = worldOfFile()
-const KINDS: DueKind[] = ['refresh', 'poll', 'uninstall']
 
 async function fleet(hubIds: readonly number[]) {
   const w = await world()
   for (const hubId of hubIds) await w.account({ hubId })
-  return { ...w, due: w.services.due, deps: w.services }
+  const plan = (kind: DueKind, at: number, ...hubIds: number[]) =>
+    w.store.zadd(w.keys.due[kind], ...hubIds.flatMap((hubId) => [at, hubId]))
+  return { ...w, due: w.services.due, deps: w.services, plan }
 }
 
 describe('the due sets', () => {
@@ -52,29 +53,14 @@ describe('the due sets', () => {
     const { due, clock, deps } = await fleet([7])
     const [claimed] = await due.claim('poll', 100, 60_000)
     await beginUninstall(deps, 7, { by: 'cli', reason: 'asked' })
-    for (const kind of ['refresh', 'poll'] as const) {
-      await due.plan(kind, [7], clock.now())
-      expect(await due.when(kind, 7)).toBeNull()
-    }
+    for (const kind of ['refresh', 'poll'] as const) expect(await due.when(kind, 7)).toBeNull()
     await due.move('poll', claimed ?? { hubId: 7, claim: 0 }, clock.now())
     expect(await due.when('poll', 7)).toBeNull()
   })
 
-  test('plan nobody who was not planned before', async () => {
-    const { due, clock } = await fleet([])
-    for (const kind of KINDS) await due.plan(kind, [999], clock.now())
-    for (const kind of KINDS) expect(await due.when(kind, 999)).toBeNull()
-  })
-
-  test('plan in whole milliseconds', async () => {
-    const { due, clock } = await fleet([7])
-    await due.plan('poll', [7], clock.now() + 0.6)
-    expect(await due.when('poll', 7)).toBe(clock.now() + 1)
-  })
-
   test('count what is due', async () => {
-    const { due, clock } = await fleet([1, 2, 3, 65])
-    await due.plan('poll', [3], clock.now() + 1)
+    const { due, clock, plan } = await fleet([1, 2, 3, 65])
+    await plan('poll', clock.now() + 1, 3)
     expect(await due.countDue('poll', clock.now())).toBe(3)
     expect(await due.countDue('poll', clock.now() + 1)).toBe(4)
     expect(await due.countDue('uninstall', clock.now())).toBe(0)
@@ -88,26 +74,26 @@ describe('overdue refreshes', () => {
 
   /** One account in a state, due in a minute at its next attempt. */
   async function failing(fields: Record<string, string | number>) {
-    const { keys, clock, due, store } = await fleet([7])
+    const { keys, clock, due, store, plan } = await fleet([7])
     const { state } = keys
     await store.zrem(state.active, 7)
     await store.zadd(state.failing, 7, 7)
     await store.hset(keys.account(7).account, { state: 'failing', ...fields })
-    await due.plan('refresh', [7], clock.now() + 60_000)
-    return { due, at: clock.now() - SINCE }
+    await plan('refresh', clock.now() + 60_000, 7)
+    return { due, plan, at: clock.now() - SINCE }
   }
 
   test('are those that nobody took up', async () => {
-    const { due, clock } = await fleet([1, 2, 65])
-    await due.plan('refresh', [2, 65], clock.now() - SINCE)
-    await due.plan('refresh', [1], clock.now() - SINCE + 1)
+    const { due, clock, plan } = await fleet([1, 2, 65])
+    await plan('refresh', clock.now() - SINCE, 2, 65)
+    await plan('refresh', clock.now() - SINCE + 1, 1)
     expect(await due.countOverdue(clock.now() - SINCE)).toBe(2)
   })
 
   test('are those that fail, from a minute after the end of the token on; each once', async () => {
-    const { due, at } = await failing({ expiresAt: 1, failingSince: 1 })
+    const { due, plan, at } = await failing({ expiresAt: 1, failingSince: 1 })
     expect(await due.countOverdue(at)).toBe(1)
-    await due.plan('refresh', [7], at)
+    await plan('refresh', at, 7)
     expect(await due.countOverdue(at)).toBe(1)
     const alive = await failing({ expiresAt: at + 1, failingSince: 1 })
     expect(await alive.due.countOverdue(alive.at)).toBe(0)
@@ -124,11 +110,11 @@ describe('overdue refreshes', () => {
 
 describe('the first expiry', () => {
   test('is that of the token that ends first, wherever its account stands among the due', async () => {
-    const { due, keys, clock, store } = await fleet([1, 2, 3, 64, 65])
+    const { due, keys, clock, store, plan } = await fleet([1, 2, 3, 64, 65])
     await seedAccount(store, keys, { hubId: 7, obtainedAt: clock.now() - 60_000, lifeMs: 600_000 })
     // Due first of all, and lives longer: its refresh was asked for early.
     await seedAccount(store, keys, { hubId: 8, obtainedAt: clock.now(), lifeMs: 3_600_000 })
-    await due.plan('refresh', [8], clock.now())
+    await plan('refresh', clock.now(), 8)
     expect(await due.nearestExpiry()).toBe(clock.now() + 540_000)
   })
 

@@ -2,7 +2,6 @@ import { beforeAll, expect, test } from 'vitest'
 import { loadConfig } from '../../config/schema/load.ts'
 import { encodeState, openedState } from '../../src/alerts/alert-state.ts'
 import type { AlertsDeps } from '../../src/alerts/deps.ts'
-import { sendAlerts } from '../../src/alerts/sending/send-alerts.ts'
 import { SilenceStore } from '../../src/alerts/silence-store.ts'
 import { ruleSetOf } from '../../src/app/settings.ts'
 import type { Store } from '../../src/redis/connect.ts'
@@ -13,7 +12,7 @@ import { plimsoll, plimsollHere } from '../support/command.ts'
 import { HandClock } from '../support/hand-clock.ts'
 import { logLines } from '../support/log-lines.ts'
 import { pollAndTell } from '../support/polled-account.ts'
-import { takeDue } from '../support/take-due.ts'
+import { sendToMailAlone } from '../support/send-to-mail-alone.ts'
 import { commandsOfFile } from './commands-of-file.ts'
 
 const MINUTE = 60_000
@@ -86,19 +85,7 @@ async function poll(hubId: number, at: number, usage: number, polls = 0, limit =
   await pollAndTell(store, keys, { ...rulesOf(), for: polls, pageOf: () => '' }, hubId, at, report)
 }
 
-/** What waits goes out: to the mail server, which takes it, and to the hook, which does not. */
-async function send(at: number): Promise<void> {
-  await sendAlerts(relay, at)
-  await sendAlerts(relay, at + 30_000)
-  await takeDue(
-    { store, keys },
-    ({ receiver }) =>
-      receiver === 'ops-mail'
-        ? { reason: '250 taken', ms: 80 }
-        : { outcome: 'retry', nextAt: at + 35_000, reason: '503 not now', ms: 90 },
-    at + 31_000,
-  )
-}
+const send = (at: number) => sendToMailAlone(relay, at)
 
 /** All that stands in Redis; but for hashes that lost a long field, which come in another order each time. */
 async function written() {

@@ -2,7 +2,6 @@ import type { Alert } from '../../src/alerts/alert.ts'
 import { encodeState, type SeriesState } from '../../src/alerts/alert-state.ts'
 import type { AlertsDeps } from '../../src/alerts/deps.ts'
 import { encodeEntry } from '../../src/alerts/outbox.ts'
-import { sendAlerts } from '../../src/alerts/sending/send-alerts.ts'
 import { DaemonStore, ROLES } from '../../src/heartbeat/daemons.ts'
 import type { Keys } from '../../src/redis/keys.ts'
 import { aRelay } from '../alerts/a-relay.ts'
@@ -14,7 +13,7 @@ import { changePolls } from '../support/changed-polls.ts'
 import { foresee } from '../support/forecasts.ts'
 import { logLines } from '../support/log-lines.ts'
 import { pollAndTell } from '../support/polled-account.ts'
-import { takeDue } from '../support/take-due.ts'
+import { sendToMailAlone } from '../support/send-to-mail-alone.ts'
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
@@ -259,22 +258,11 @@ export const SITUATIONS: Record<string, (server: Server) => Promise<void>> = {
   },
 }
 
-/** What waits goes out: to the mail server, which takes it, and to the hook, which does not. */
-async function sendThrough(store: Server['steps'], keys: Keys, silences: AlertsDeps['silences'], at: number) {
+function sendThrough(store: Server['steps'], keys: Keys, silences: AlertsDeps['silences'], at: number) {
   const routes = [{ to: ['ops-mail', 'ops-hook'] }]
   const group = { by: ['rule' as const, 'account' as const], waitMs: 30_000, intervalMs: 300_000, max: 200 }
   const receivers = ['ops-mail', 'ops-hook']
-  const relay = { store, keys, routes, receivers, log: logLines().log, silences, group }
-  await sendAlerts(relay, at)
-  await sendAlerts(relay, at + 30_000)
-  await takeDue(
-    { store, keys },
-    ({ receiver }) =>
-      receiver === 'ops-mail'
-        ? { reason: '250 taken', ms: 80 }
-        : { outcome: 'retry', nextAt: at + 35_000, reason: '503 not now', ms: 90 },
-    at + 31_000,
-  )
+  return sendToMailAlone({ store, keys, routes, receivers, log: logLines().log, silences, group }, at)
 }
 
 async function connect({ connectAccount }: Server): Promise<void> {
