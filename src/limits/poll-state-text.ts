@@ -1,12 +1,17 @@
 import { crc32 } from 'node:zlib'
+import type { StoredBucketUse } from '../provider/bucket-use.ts'
 import type { Store } from '../redis/connect.ts'
 import type { Keys } from '../redis/keys.ts'
-import { NO_NOTES, type PollState } from './poll-state.ts'
+import { NO_NOTES, type PollState, type StoredRecords, type TurnBecause } from './poll-state.ts'
+import type { CallsMade } from './polling/call-share.ts'
 import { StoredReadings } from './stored-readings.ts'
 
 /**
- * The stored text of an account's polls: a mark, a checksum of all that follows it, a line of JSON with what is known of
- * the account, and one for the numbers of each report.
+ * The stored text of an account's polls:
+ *
+ * - a line of words: a mark, a checksum of all that follows it, and what a poll at rest reads and writes, so that it parses no JSON;
+ * - a line of JSON with all else that is known of the account, empty where that is as of one that was never polled;
+ * - a line for the numbers of each report.
  *
  * The mark is set by steps that end the account's polling: `0` as it was written, `1` stopped or its alerts changed since,
  * `2` granted anew since. By the checksum nothing else has to be checked of what was written here.
@@ -19,39 +24,20 @@ const TEXT_AT = 10
 export const NEW_POLL_STATE: PollState = { ...NO_NOTES, isInterrupted: true, readings: StoredReadings.none }
 
 export function writePollState(state: PollState): string {
-  const notes = JSON.stringify(notesOf(state))
   const { text: numbers } = state.readings
-  const text = numbers === undefined ? notes : `${notes}\n${numbers}`
+  const text = [wordsOf(state), notesOf(state), ...(numbers === undefined ? [] : [numbers])].join('\n')
   const mark = state.isInterrupted ? MARKS.stopped : MARKS.written
   return `${mark}${checksum(text)} ${text}`
 }
 
-const NAMED = Object.entries(NO_NOTES) as [keyof typeof NO_NOTES, unknown][]
-
-/** Notes that are not as of an account that was never polled. */
-function notesOf(state: PollState): Partial<typeof NO_NOTES> {
-  const notes: Record<string, unknown> = {}
-  for (const [name, value] of NAMED) {
-    const own = state[name]
-    if (own !== value && !isEmpty(own)) notes[name] = own
-  }
-  return notes
-}
-
-function isEmpty(value: unknown): boolean {
-  if (typeof value !== 'object' || value === null) return false
-  for (const _ in value) return false
-  return true
-}
-
 /** Undefined: it is not what Plimsoll wrote. */
 export function readPollState(stored: Buffer): PollState | undefined {
-  const text = stored.toString('utf8', TEXT_AT)
   if (stored.toString('latin1', CHECKSUM_AT, TEXT_AT) !== `${checksum(stored.subarray(TEXT_AT))} `) return undefined
-  const end = text.indexOf('\n')
-  const notes = JSON.parse(end === -1 ? text : text.slice(0, end)) as Partial<typeof NO_NOTES>
-  const readings = StoredReadings.read(end === -1 ? undefined : text.slice(end + 1), notes.polledAt ?? 0)
-  const state: PollState = { ...NO_NOTES, ...notes, isInterrupted: false, readings }
+  const text = stored.toString('utf8', TEXT_AT)
+  const wordsEnd = text.indexOf('\n')
+  const notesEnd = text.indexOf('\n', wordsEnd + 1)
+  const notes = text.slice(wordsEnd + 1, notesEnd === -1 ? undefined : notesEnd)
+  const state = stateOf(text.slice(0, wordsEnd), notes, notesEnd === -1 ? undefined : text.slice(notesEnd + 1))
   switch (stored.toString('latin1', 0, CHECKSUM_AT)) {
     case MARKS.written:
       return state
@@ -62,6 +48,92 @@ export function readPollState(stored: Buffer): PollState | undefined {
     default:
       return undefined
   }
+}
+
+/** An empty word: there is none. */
+function wordsOf({ digests, rules, restUntil, polledAt, turn, bucket, calls, hasAlerts, records }: PollState): string {
+  const { lastSeen: seen } = bucket ?? {}
+  return [
+    digests,
+    rules,
+    restUntil,
+    polledAt,
+    turn?.regularAt,
+    bucket && [bucket.refused, ...(seen === undefined ? [] : [seen.used, seen.of, seen.intervalMs, seen.at])].join(),
+    calls?.join(';'),
+    Number(hasAlerts),
+    records && [records.digests, records.age, records.until].join(),
+  ].join(' ')
+}
+
+function stateOf(words: string, notes: string, numbers: string | undefined): PollState {
+  const [digests = '', rules = '', restUntil, polledAt, regularAt, bucket, calls, hasAlerts, records] = words.split(' ')
+  const { because = STILL, ...others } = notes === '' ? NO_OTHERS : (JSON.parse(notes) as Others)
+  return {
+    ...NO_NOTES,
+    ...others,
+    isInterrupted: false,
+    digests,
+    rules,
+    restUntil: Number(restUntil),
+    polledAt: Number(polledAt),
+    turn: regularAt ? { regularAt: Number(regularAt), because } : undefined,
+    bucket: bucket ? bucketOf(bucket) : undefined,
+    calls: calls ? callsOf(calls) : undefined,
+    hasAlerts: hasAlerts === '1',
+    records: records ? recordsOf(records) : undefined,
+    readings: StoredReadings.read(numbers, Number(polledAt)),
+  }
+}
+
+function bucketOf(word: string): StoredBucketUse {
+  const [refused = 0, used, of = 0, intervalMs = 0, at = 0] = word.split(',').map(Number)
+  return used === undefined ? { refused } : { lastSeen: { used, of, intervalMs, at }, refused }
+}
+
+function callsOf(word: string): CallsMade {
+  return word.split(';').map((poll) => {
+    const [at = 0, calls = 0] = poll.split(',').map(Number)
+    return [at, calls]
+  })
+}
+
+function recordsOf(word: string): StoredRecords {
+  const [digests = '', age, until] = word.split(',')
+  return { digests, age: Number(age), until: Number(until) }
+}
+
+/** Notes on few accounts: their polls fail, say, or a threshold is near. */
+type Others = Partial<Pick<PollState, (typeof OTHERS)[number]>> & { because?: TurnBecause }
+
+const OTHERS = [
+  'failing',
+  'blocked',
+  'typesLeftOut',
+  'gaps',
+  'notAvailable',
+  'unconfirmed',
+  'companionsAwayUntil',
+  'allPairsRead',
+] as const
+const NO_OTHERS: Others = {}
+const STILL: TurnBecause = { is: 'still' }
+
+/** Without those that are as of an account that was never polled. */
+function notesOf(state: PollState): string {
+  const notes: Record<string, unknown> = {}
+  for (const name of OTHERS) {
+    const own = state[name]
+    if (own !== NO_NOTES[name] && !isEmpty(own)) notes[name] = own
+  }
+  if (state.turn !== undefined && state.turn.because.is !== STILL.is) notes.because = state.turn.because
+  return isEmpty(notes) ? '' : JSON.stringify(notes)
+}
+
+function isEmpty(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  for (const _ in value) return false
+  return true
 }
 
 function interrupted(state: PollState): PollState {

@@ -9,7 +9,6 @@ import { encodeChange } from './history/stored-changes.ts'
 import type { LastRefresh, LoadedAccount, NextPoll } from './poll.ts'
 import type { PollState } from './poll-state.ts'
 import { loadPollState, NEW_POLL_STATE, readPollState, writePollState } from './poll-state-text.ts'
-import type { PollPlan } from './polling/plan-poll.ts'
 import { encodeSamples, type Samples } from './samples.ts'
 
 /** `gone`: not polled, since it is unknown, uninstalled or must be connected again. */
@@ -123,13 +122,6 @@ export class PollStore {
     ])
     if (at === null || accountState == null || state === undefined) return undefined
     return { hubId, accountState: accountState as AccountState, hubDomain: hubDomain ?? '', state, at: Number(at) }
-  }
-
-  /** Gives an account another turn, unless it was polled, or claimed, since its plan was read. */
-  async move({ hubId, state, at: from }: PlannedPoll, { at, regularAt, because }: PollPlan): Promise<CommittedPoll> {
-    const moved = { ...state, turn: { regularAt, because } }
-    const [committed] = await this.commit([{ hubId, claim: from, nextAt: Math.round(at), state: moved }])
-    return committed ?? 'lost'
   }
 
   /** State and version of an account; undefined: it is not known. */

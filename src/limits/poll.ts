@@ -105,8 +105,6 @@ export interface FoundReadings {
   before: Readings | undefined
   after: Readings
   change: Change | undefined
-  /** Series that are not as before. The others are judged as they were, and near no threshold; undefined: all are judged. */
-  moved: ReadonlySet<string> | undefined
 }
 
 /** All that follows from a poll, to be committed. */

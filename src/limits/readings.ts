@@ -84,17 +84,6 @@ function withThoseBefore(
 /** Object types, and what they have in common. */
 const MOST_VALUES = MOST_OBJECT_TYPES + 1
 
-/** True for the same series, in the same order, with the same numbers and names. */
-export function sameValues(one: readonly ReportedValue[], other: readonly ReportedValue[]): boolean {
-  if (one.length !== other.length) return false
-  for (const [n, { metric, objectTypeId, from, to, label, usage, limit }] of one.entries()) {
-    const was = other[n]
-    if (was === undefined || usage !== was.usage || limit !== was.limit || metric !== was.metric) return false
-    if (objectTypeId !== was.objectTypeId || from !== was.from || to !== was.to || label !== was.label) return false
-  }
-  return true
-}
-
 /** In place of a report: it is still watched, but it was not its turn, or the account was paused before. */
 export const NOT_ASKED: ProviderFailure = {
   class: 'transient',
@@ -110,28 +99,17 @@ export function failuresOf(reports: Iterable<object>): ProviderFailure[] {
 /** Labels of an account's object types; undefined: none of its reports names any. */
 export type TypeLabels = ReadonlyMap<string, string> | undefined
 
-const OF_NAMING = new WeakMap<Reading['values'], ReadonlyMap<string, string>>()
-
-/** The object types that an account has, with their labels, as far as its reports name them. The same map for the same values. */
+/** The object types that an account has, with their labels, as far as its reports name them. */
 export function typesIn(readings: Readings | undefined): TypeLabels {
-  let types: TypeLabels
-  for (const key in readings) {
+  let types: Map<string, string> | undefined
+  for (const [key, { values }] of Object.entries(readings ?? {})) {
     if (reportOfKey(key)?.report.namesTypes === undefined) continue
-    const named = typesNamed((readings[key] as Reading).values)
-    // An object type in two reports has the label of the first.
-    types = types === undefined ? named : new Map([...named, ...types])
+    types ??= new Map()
+    for (const { objectTypeId, label = '' } of values) {
+      // An object type in two reports has the label of the first.
+      if (objectTypeId !== undefined && !types.has(objectTypeId)) types.set(objectTypeId, label)
+    }
   }
-  return types
-}
-
-function typesNamed(values: Reading['values']): ReadonlyMap<string, string> {
-  const before = OF_NAMING.get(values)
-  if (before !== undefined) return before
-  const types = new Map<string, string>()
-  for (const { objectTypeId, label = '' } of values) {
-    if (objectTypeId !== undefined && !types.has(objectTypeId)) types.set(objectTypeId, label)
-  }
-  OF_NAMING.set(values, types)
   return types
 }
 

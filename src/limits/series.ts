@@ -39,25 +39,13 @@ function allSeries(readings: Readings): AllSeries {
   if (before !== undefined) return before
   const types = typesIn(readings)
   const byId = new Map<string, Series>()
-  for (const reading of Object.values(readings)) {
+  for (const { values } of Object.values(readings)) {
     // A report that names an object type twice has one series of it: the first.
-    for (const series of seriesOfReport(reading, types)) if (!byId.has(series.id)) byId.set(series.id, series)
+    for (const series of madeOf(values, types)) if (!byId.has(series.id)) byId.set(series.id, series)
   }
   const all = { list: [...byId.values()], byId }
   OF_READINGS.set(readings, all)
   return all
-}
-
-/** Series by the values of one report, with the object types that pairs were named by. */
-const OF_VALUES = new WeakMap<Reading['values'], { types: TypeLabels; list: readonly Series[] }>()
-
-/** A poll keeps the values of a report that did not move: their series are made once. */
-function seriesOfReport({ values }: Reading, types: TypeLabels): readonly Series[] {
-  const before = OF_VALUES.get(values)
-  if (before !== undefined && before.types === types) return before.list
-  const list = madeOf(values, types)
-  OF_VALUES.set(values, { types, list })
-  return list
 }
 
 /** Written out, not spread: a poll that finds a change makes some dozens of them. */

@@ -33,26 +33,31 @@ export class StoredReadings {
   }
 
   static of(readings: Readings, at: number): StoredReadings {
-    return new StoredReadings(linesOf(readings, at).join('\n'), at, readings)
+    const lines = Object.entries(readings).map(([key, reading]) => storedLine(key, reading.values, at - reading.at))
+    return new StoredReadings(lines.join('\n'), at, readings)
   }
 
   /** Undefined: nothing was ever read. */
   get all(): Readings | undefined {
     if (this.text === undefined) return undefined
-    this.#readings ??= readLines(this.text, this.#at)
+    this.#readings ??= readLines(this.lines, this.#at)
     return this.#readings
+  }
+
+  /** One for each report, in the order in which they were read. */
+  get lines(): string[] {
+    return this.text === undefined || this.text === '' ? [] : this.text.split('\n')
   }
 }
 
-function linesOf(readings: Readings, at: number): string[] {
-  return Object.entries(readings).map(([key, reading]) => {
-    const { report } = reportOfKey(key) ?? {}
-    const metrics = report === undefined ? [] : metricsOf(report)
-    const isOfPair = report?.perPair !== undefined
-    const rows = reading.values.map((value) => rowOf(value, metrics.indexOf(value.metric), isOfPair))
-    const line: ReportLine = [key, at - reading.at, ...rows]
-    return JSON.stringify(line)
-  })
+/** The stored line of a report: the same text for the same numbers. */
+export function storedLine(key: string, values: Reading['values'], age = 0): string {
+  const { report } = reportOfKey(key) ?? {}
+  const metrics = report === undefined ? [] : metricsOf(report)
+  const isOfPair = report?.perPair !== undefined
+  const rows = values.map((value) => rowOf(value, metrics.indexOf(value.metric), isOfPair))
+  const line: ReportLine = [key, age, ...rows]
+  return JSON.stringify(line)
 }
 
 function rowOf(value: ReportedValue, place: number, isOfPair: boolean): Row {
@@ -63,9 +68,9 @@ function rowOf(value: ReportedValue, place: number, isOfPair: boolean): Row {
   return about === '' ? [place, usage, limit] : [place, usage, limit, about]
 }
 
-function readLines(text: string, at: number): Readings {
+function readLines(lines: readonly string[], at: number): Readings {
   const readings: Record<string, Reading> = {}
-  for (const line of text === '' ? [] : text.split('\n')) {
+  for (const line of lines) {
     const [key, age, ...rows] = JSON.parse(line) as ReportLine
     const found = reportOfKey(key)
     // A report that this version doesn't know is left out, and so is a metric.

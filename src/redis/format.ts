@@ -2,7 +2,7 @@ import type { Store } from './connect.ts'
 import type { Keys } from './keys.ts'
 
 /** How what is stored is to be read: raised by a change of it. What only adds keys or fields leaves it as it is. */
-export const FORMAT = 12
+export const FORMAT = 13
 
 /** The data of another version is no use to this one. The message has the way out. */
 export class FormatError extends Error {}

@@ -15,7 +15,7 @@ async function account(rules: object[]) {
   let fast: boolean | undefined
   class SeenPolls extends PollStore {
     override commit(results: readonly PollToCommit[]) {
-      fast = results[0]?.state.digests !== '' && results[0]?.more?.nearness === undefined
+      fast = results[0]?.more === undefined
       return super.commit(results)
     }
   }

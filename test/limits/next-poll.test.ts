@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { statesAfter } from '../../src/alerts/evaluation/boundaries.ts'
 import { pollJudge } from '../../src/alerts/evaluation/judge-poll.ts'
 import { pollAnnouncer } from '../../src/alerts/kinds/poll-alert.ts'
-import { answerDigests } from '../../src/limits/digest.ts'
+import { digestsOf } from '../../src/limits/digest.ts'
 import { nextPoll } from '../../src/limits/next-poll.ts'
 import type { LoadedAccount, MadePoll, NextPoll, PollFacts, PollRules } from '../../src/limits/poll.ts'
 import { NEW_POLL_STATE, readPollState, writePollState } from '../../src/limits/poll-state-text.ts'
@@ -185,7 +185,7 @@ function answersOf({ said, noise, bucket }: Step, at: number): Answers {
     reports,
     bucketUse: { refused: 0, ...(lastSeen && { lastSeen }) },
     troubles: [],
-    digests: bodies.length === KEYS.length ? answerDigests(bodies) : undefined,
+    digests: bodies.length === KEYS.length ? digestsOf(bodies) : undefined,
     calls: undefined,
     notAvailable: {},
     unconfirmed: {},

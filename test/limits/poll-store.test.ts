@@ -162,43 +162,6 @@ describe('polls of many accounts', () => {
   })
 })
 
-describe('the plan of an account', () => {
-  const TURN = { regularAt: LATER, because: { is: 'still' } } as const
-
-  test('is moved where it was read, and says why', async () => {
-    const { polls, poll, dueAt, pollState } = await account()
-    await poll(NOW, () => ({ state: { readings: FIRST } }))
-    const planned = await polls.planned(HUB)
-    expect(planned).toMatchObject({
-      hubId: HUB,
-      accountState: 'active',
-      hubDomain: 'acme.example.com',
-      at: NOW + 900_000,
-    })
-    if (planned === undefined) return
-    expect(await polls.move(planned, { ...TURN, at: LATER - 5.4 })).toBe('committed')
-    expect(await dueAt()).toBe(LATER - 5)
-    expect(await pollState()).toMatchObject({
-      readings: { text: FIRST.text },
-      polledAt: NOW,
-      turn: TURN,
-    })
-  })
-
-  test('is left where it was claimed, or polled, since it was read', async () => {
-    const { polls, poll, dueAt, claim } = await account()
-    await poll(NOW)
-    const planned = await polls.planned(HUB)
-    if (planned === undefined) throw new Error('it is planned')
-    const until = await claim([HUB], LATER)
-    expect(await polls.move(planned, { ...TURN, at: NOW })).toBe('lost')
-    expect(await dueAt()).toBe(until)
-    await poll(LATER)
-    expect(await polls.move(planned, { ...TURN, at: NOW })).toBe('lost')
-    expect(await dueAt()).toBe(LATER + 900_000)
-  })
-})
-
 /** How many commands Redis has run of those that begin and commit polls. */
 async function commandsRun(store: typeof redis.store): Promise<number> {
   const stats = await store.info('commandstats')

@@ -37,8 +37,6 @@ export interface PolledAccount extends RuleSubject {
   forecasts?: AccountForecasts | undefined
   /** Stored states, by series. */
   states: Record<string, string>
-  /** Series whose numbers moved, where all others would be judged as before; undefined: all are judged. */
-  moved?: ReadonlySet<string> | undefined
 }
 
 /** Alert states and messages that a poll changes, to be committed with the reading itself. */
@@ -47,10 +45,7 @@ export function decideAlerts(settings: AlertSettings, account: PolledAccount, no
   const previous = seriesById(account.before)
   const current = seriesById(account.after)
   const poll: Poll = { settings, account, now, writes }
-  for (const series of current.values()) {
-    if (account.moved?.has(series.id) === false && account.states[series.id] === undefined) continue
-    decideOne(poll, series, previous.get(series.id))
-  }
+  for (const series of current.values()) decideOne(poll, series, previous.get(series.id))
   for (const [id, stored] of Object.entries(account.states)) {
     const name = parseSeriesId(id)
     if (name === undefined || current.has(id)) continue

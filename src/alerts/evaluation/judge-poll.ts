@@ -1,4 +1,4 @@
-import { shortDigest } from '../../limits/digest.ts'
+import { digestsOf } from '../../limits/digest.ts'
 import type { MadePoll, PollJudge, PollJudgement, PollToJudge } from '../../limits/poll.ts'
 import { isOfOnePair, keyOf } from '../../limits/readings.ts'
 import { type AlertWrites, bothWrites, NO_ALERT_WRITES } from '../../redis/steps.ts'
@@ -50,7 +50,7 @@ function settingsDigest(settings: AlertSettings): string {
   const { rules, recoverBelow, for: polls, repeatEveryMs, worseAfterMs, firstRun } = settings
   const judging = [JUDGING_VERSION, rules, recoverBelow, polls, repeatEveryMs, worseAfterMs, firstRun]
   // A rule that moves to another line is the same rule.
-  return shortDigest(JSON.stringify(judging, (key, value) => (key === 'line' ? undefined : value)))
+  return digestsOf([JSON.stringify(judging, (key, value) => (key === 'line' ? undefined : value))])
 }
 
 function judgeSeries(

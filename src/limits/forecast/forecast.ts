@@ -1,5 +1,3 @@
-import { z } from 'zod'
-
 /** The usage of a series at the end of one day. */
 export interface DailyPoint {
   day: number
@@ -7,17 +5,16 @@ export interface DailyPoint {
 }
 
 /** How fast usage rises, in absolute numbers: a limit that moves is never read as growth. */
-export const Forecast = z.object({
-  perDay: z.number(),
+export interface Forecast {
+  perDay: number
   /** The range in which the pace lies. */
-  perDayLow: z.number(),
-  perDayHigh: z.number(),
+  perDayLow: number
+  perDayHigh: number
   /** How much may be added at once, beyond the pace. */
-  leap: z.number(),
+  leap: number
   /** By what share the pace may change each day; below 0 it slows down. */
-  bend: z.number(),
-})
-export type Forecast = z.infer<typeof Forecast>
+  bend: number
+}
 
 /** Days from now until the limit. */
 export interface DaysLeft {

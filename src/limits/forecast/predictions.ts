@@ -1,4 +1,3 @@
-import { z } from 'zod'
 import type { Snapshot } from '../history/history.ts'
 import { type Readings, readAt } from '../readings.ts'
 import { seriesById, seriesId } from '../series.ts'
@@ -12,15 +11,14 @@ const DAY_MS = 86_400_000
 const UNREAD_MS = 3 * DAY_MS
 
 /** The forecast of a series when it first came so near: it reaches `limit` within that range of days. */
-export const Prediction = z.object({
+export interface Prediction {
   /** Moment at which the usage was read that it counts from, ms. */
-  at: z.number(),
-  limit: z.number(),
+  at: number
+  limit: number
   /** Whole days after that, as people read them: not before the one, nor after the other; null: or never. */
-  earliest: z.number(),
-  latest: z.number().nullable(),
-})
-export type Prediction = z.infer<typeof Prediction>
+  earliest: number
+  latest: number | null
+}
 
 /** `open`: no last day was named, and it was not reached within `UPCOMING_DAYS`: neither right nor wrong. */
 export const OUTCOMES = ['held', 'later', 'sooner', 'open'] as const

@@ -1,21 +1,19 @@
-import { z } from 'zod'
 import type { Store } from '../../redis/connect.ts'
 import type { Keys } from '../../redis/keys.ts'
 import { LAST_MOMENT } from '../../runtime/moment.ts'
-import { Forecast } from './forecast.ts'
-import { Prediction } from './predictions.ts'
+import type { Forecast } from './forecast.ts'
+import type { Prediction } from './predictions.ts'
 
 /** The last forecast of an account's series, by their ids. One that is in neither shows no steady growth. */
-const AccountForecasts = z.object({
+export interface AccountForecasts {
   /** Moment of the forecast, ms. */
-  at: z.int().max(LAST_MOMENT),
-  rising: z.record(z.string(), Forecast),
+  at: number
+  rising: Record<string, Forecast>
   /** How many daily points there are, where they are too few. */
-  tooFew: z.record(z.string(), z.number()),
+  tooFew: Record<string, number>
   /** On record, of series that come near their limits; absent: none. */
-  predictions: z.record(z.string(), Prediction).exactOptional(),
-})
-export type AccountForecasts = z.infer<typeof AccountForecasts>
+  predictions?: Record<string, Prediction>
+}
 
 /** Three days: the pace of six weeks is not another one after a day or two without a new forecast. */
 const KEPT_MS = 3 * 86_400_000
@@ -49,7 +47,10 @@ function encode({ at, ...rest }: AccountForecasts): string {
 /** Undefined for what is no forecast: it is made anew within a day. */
 export function decodeForecasts(stored: string | null): AccountForecasts | undefined {
   try {
-    return AccountForecasts.safeParse(JSON.parse(stored ?? '')).data
+    const forecasts = JSON.parse(stored || 'null') as AccountForecasts | null
+    const isWhole =
+      Number.isSafeInteger(forecasts?.at) && forecasts?.rising !== undefined && forecasts.tooFew !== undefined
+    return isWhole && forecasts.at <= LAST_MOMENT ? forecasts : undefined
   } catch {
     return undefined
   }

@@ -2,12 +2,13 @@ import type { BucketUse } from '../../provider/bucket-use.ts'
 import { classifyError } from '../../provider/classify.ts'
 import type { ProviderFailure } from '../../provider/failure.ts'
 import { parseJson } from '../../provider/read.ts'
-import { ANSWER_DIGEST, answerDigests } from '../digest.ts'
+import { DIGEST_LENGTH, digestsOf } from '../digest.ts'
 import type { Pair } from '../pair.ts'
 import type { PollState } from '../poll-state.ts'
-import { isFailure, type Reports, reportOfKey, sameValues } from '../readings.ts'
+import { isFailure, type Reports, reportOfKey } from '../readings.ts'
 import type { ReadReport, Report } from '../reports/report.ts'
 import type { RecordChoice } from '../samples.ts'
+import { storedLine } from '../stored-readings.ts'
 import type { CallsMade } from './call-share.ts'
 import type { UnconfirmedRefusals } from './refusals.ts'
 
@@ -57,44 +58,46 @@ export function readReport(key: string, answer: ReportAnswer): ReadReport | Prov
 }
 
 /**
- * The same, where an answer of the same bytes as last time is neither parsed nor compared: its values are those that are
- * kept. Undefined: all have to be read. Records of all reports are stored together, and a gap hides what was there before.
+ * Reports in which something moved: an answer of the same bytes as last time is not parsed, and one whose stored line would
+ * be the same is as it was. Undefined: all have to be read. Records of all reports are stored together, and a gap hides what was
+ * there before.
  */
-export function readChangedAnswers(state: PollState, answers: Answers, choice: RecordChoice): Reports | undefined {
-  const kept = state.readings.all
-  const reports = new Map<string, ReadReport>()
-  if (kept === undefined || answers.digests?.length !== state.digests.length) return undefined
-  for (const [key, answer] of answers.reports) {
-    const place = reports.size * ANSWER_DIGEST
-    const before = kept[key]
-    if (before === undefined) return undefined
-    const leftOut = reportOfKey(key)?.report.namesTypes ? state.typesLeftOut : 0
-    const asBefore = { values: before.values, leftOut, isAsBefore: true as const }
-    if (isSameAt(place, answers.digests, state.digests)) {
-      reports.set(key, asBefore)
-      continue
-    }
+export function readChanged(
+  { digests, records, typesLeftOut, readings }: PollState,
+  answers: Answers,
+  choice: RecordChoice,
+): ReadonlyMap<string, ReadReport> | undefined {
+  const { lines } = readings
+  if (answers.digests?.length !== digests.length || lines.length !== answers.reports.size) return undefined
+  const changed = new Map<string, ReadReport>()
+  for (const [n, [key, answer]] of [...answers.reports].entries()) {
+    const place = n * DIGEST_LENGTH
+    if (isSameAt(place, answers.digests, digests)) continue
     const report = readReport(key, answer)
     if (isFailure(report) || report.gaps !== undefined || report.isPartial) return undefined
-    const records = state.records?.digests ?? NO_RECORDS.repeat(answers.reports.size)
-    if (!isSameAt(0, recordsDigest(key, report, choice), records.slice(place))) return undefined
-    const isSame = (report.leftOut ?? 0) === leftOut && sameValues(report.values, before.values)
-    reports.set(key, isSame ? asBefore : report)
+    const shown = records?.digests.slice(place, place + DIGEST_LENGTH) ?? NO_RECORDS
+    if (recordsDigest(key, report, choice) !== shown) return undefined
+    const hasMoreTypes = reportOfKey(key)?.report.namesTypes && (report.leftOut ?? 0) !== typesLeftOut
+    if (hasMoreTypes || storedLine(key, report.values) !== lines[n]) changed.set(key, report)
   }
-  return reports
+  return changed
 }
 
-/** True where nothing moved in any report. */
-export function areAsBefore(reports: Reports): boolean {
-  for (const report of reports.values()) if (isFailure(report) || report.isAsBefore !== true) return false
-  return true
+/** The others are as they were. */
+export function withUnchanged(
+  changed: ReadonlyMap<string, ReadReport>,
+  { readings, typesLeftOut }: PollState,
+  { reports }: Answers,
+): Reports {
+  const kept = (key: string) => ({ values: readings.all?.[key]?.values ?? [], leftOut: typesLeftOut })
+  return new Map(Array.from(reports.keys(), (key) => [key, changed.get(key) ?? kept(key)]))
 }
 
 function isSameAt(place: number, one: string, other: string): boolean {
-  return one.slice(place, place + ANSWER_DIGEST) === other.slice(place, place + ANSWER_DIGEST)
+  return one.slice(place, place + DIGEST_LENGTH) === other.slice(place, place + DIGEST_LENGTH)
 }
 
-const NO_RECORDS = '-'.repeat(ANSWER_DIGEST)
+const NO_RECORDS = '-'.repeat(DIGEST_LENGTH)
 
 /** Digests of the records of each report, as far as they may be kept, and of where they are kept. */
 export function recordDigests(reports: Reports, choice: RecordChoice): string {
@@ -111,5 +114,5 @@ function recordsDigest(key: string, { records: shown }: ReadReport, choice: Reco
   for (const { objectId, label, usage } of shown.nearLimit) {
     text += `\0${objectId}\0${usage}\0${choice === 'full' ? label : ''}`
   }
-  return answerDigests([text])
+  return digestsOf([text])
 }

@@ -7,11 +7,8 @@ export interface ShareSettings {
   perMs: number
 }
 
-/** Calls of an account's last polls, the oldest first: when the last of each was answered, ms, and how many count from then. */
+/** Calls of an account's last polls, the oldest first: when the last of each was answered, ms, and how many count from then. No more polls than calls of its share. */
 export type CallsMade = readonly (readonly [at: number, calls: number])[]
-
-/** Most polls that are kept apart; the oldest of more count as one, from the later moment. */
-const MOST_POLLS = 10
 
 /**
  * True where a call that was answered `at` counts at `now`. A moment further ahead than daemons' clocks differ comes
@@ -50,10 +47,5 @@ export function callsAfter(
   const last = own.at(-1)
   if (last === undefined) return before
   const calls = own.filter((at) => counts(at, last, share)).length
-  const all = [...(before ?? []).filter(([at]) => counts(at, last, share)), [last, calls] as const]
-  while (all.length > MOST_POLLS) {
-    const [[, first] = [0, 0], [at, second] = [last, 0], ...others] = all
-    all.splice(0, all.length, [at, first + second], ...others)
-  }
-  return all
+  return [...(before ?? []).filter(([at]) => counts(at, last, share)), [last, calls]]
 }

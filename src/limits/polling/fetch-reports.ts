@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { CrmResult, ProviderFailure } from '../../provider/failure.ts'
 import type { Secret } from '../../runtime/secret.ts'
-import { answerDigests } from '../digest.ts'
+import { digestsOf } from '../digest.ts'
 import { type Pair, pairId } from '../pair.ts'
 import type { LoadedAccount } from '../poll.ts'
 import {
@@ -251,7 +251,7 @@ function answersOf(poll: Poll): Answers {
   return {
     at: poll.at,
     reports: inOrder(poll),
-    digests: digestsOf(poll),
+    digests: digestsIn(poll),
     calls: calls.toCount,
     bucketUse: calls.bucketUse,
     troubles: calls.leftOut && isWhole ? [PAUSED] : companions.failures,
@@ -276,11 +276,11 @@ function inOrder({ answers, settings }: Poll): ReadonlyMap<string, ReportAnswer>
   return new Map([...once, ...paired.sort(([a], [b]) => byNumbers.compare(a, b))])
 }
 
-function digestsOf({ state, settings, answers, calls, notAvailable }: Poll): string | undefined {
+function digestsIn({ state, settings, answers, calls, notAvailable }: Poll): string | undefined {
   if (settings.pairs === 'auto' || calls.leftOut) return undefined
   // A missing report is remembered with the rest of the poll: a poll that only compares bytes would ask for it each
   // time.
   if (!isDeepStrictEqual(notAvailable, state.notAvailable)) return undefined
   const bodies = [...answers.values()].filter((answer) => Buffer.isBuffer(answer))
-  return bodies.length === answers.size ? answerDigests(bodies) : undefined
+  return bodies.length === answers.size ? digestsOf(bodies) : undefined
 }

@@ -80,7 +80,7 @@ export function planAfterFailure(
 }
 
 /**
- * For an account whose period was made shorter than its next poll is away: a turn within the new one, spread over it.
+ * For an account whose period was made shorter than its next poll is away: a moment within the new one, spread over it.
  * Undefined where it need not be moved, or the provider named how long to wait.
  */
 export function planSooner(
@@ -88,10 +88,9 @@ export function planSooner(
   everyMs: number,
   next: { at: number; turn: PollTurn | undefined },
   now: number,
-): PollPlan | undefined {
-  if (next.at <= now + everyMs || next.turn?.because.is === 'told') return undefined
-  const periodMs = everyMs * shareOf(hubId)
-  return turnAt(now, periodMs, periodMs, { is: 'still' })
+): number | undefined {
+  const mayStay = next.at <= now + everyMs || next.turn?.because.is === 'told'
+  return mayStay ? undefined : Math.round(now + everyMs * shareOf(hubId))
 }
 
 function nearestThreshold({ series: all, boundaries }: PollFindings): NearThreshold | undefined {

@@ -43,8 +43,6 @@ export interface ReadReport {
   isPartial?: true
   /** Object types that it names beyond what is kept of one account; absent: none. */
   leftOut?: number
-  /** Nothing moved in it: the values are those that are kept, and so are its records, which it does not have here. */
-  isAsBefore?: true
 }
 
 /** A number of a report, as rules, pages and mails use it. */

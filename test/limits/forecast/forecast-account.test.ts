@@ -121,9 +121,7 @@ describe('the forecast of an account', () => {
     'null',
     '{"at":"x","rising":{},"tooFew":{}}',
     '{"at":9e15,"rising":{},"tooFew":{}}',
-    '{"at":1,"rising":{"overall":{"perDay":3}},"tooFew":{}}',
-    '{"at":1,"rising":{},"tooFew":{"overall":null}}',
-    '{"at":1,"rising":{},"tooFew":{},"predictions":{"overall":[]}}',
+    '{"at":1,"rising":{}}',
   ])('that reads %s is none', (stored) => {
     expect(decodeForecasts(stored)).toBeUndefined()
   })
