@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto'
 import type { Store } from '../redis/connect.ts'
 import type { Keys } from '../redis/keys.ts'
-import { isInForce, MATCHER_NAMES, type Matcher, type Silence, withCarriers } from './silence.ts'
+import { isInForce, isOver, MATCHER_NAMES, type Matcher, type Silence, withCarriers } from './silence.ts'
 
 /** How long one that is over is kept, so that it can be shown why nothing was sent. */
 const KEEP_MS = 5 * 86_400_000
@@ -48,12 +48,11 @@ export class SilenceStore {
     const stored = await this.#store.hget(this.#key, id)
     const before = stored === null ? undefined : decode(id, stored)
     if (before === undefined) return { is: 'unknown' }
-    const isOver = before.endsAt <= now
-    const silence = isOver ? before : { ...before, endsAt: now }
-    if (!isOver) await this.#store.hset(this.#key, id, encode(silence))
+    const silence = { ...before, endsAt: Math.min(before.endsAt, now), isEnded: true }
+    await this.#store.hset(this.#key, id, encode(silence))
     // Again where it was over already: the process that ended it may not have come this far.
     await this.#store.recheckWaiting(this.#key)
-    return { is: isOver ? 'over' : 'ended', silence }
+    return { is: isOver(before, now) ? 'over' : 'ended', silence }
   }
 
   /** In force now, the one that ends first before others. */
@@ -64,8 +63,9 @@ export class SilenceStore {
   /** Silences in force, and those that begin later. */
   async current(now: number): Promise<Silence[]> {
     const all = await this.all()
-    await this.#forget(all.filter(({ endsAt }) => endsAt + KEEP_MS <= now))
-    return all.filter(({ endsAt }) => endsAt > now)
+    const old = all.filter(({ endsAt }) => endsAt + KEEP_MS <= now).map(({ id }) => id)
+    if (old.length > 0) await this.#store.hdel(this.#key, ...old)
+    return all.filter((silence) => !isOver(silence, now))
   }
 
   /** All silences, also those that ended in the last days. */
@@ -74,19 +74,14 @@ export class SilenceStore {
     const silences = stored.map(([id, text]) => decode(id, text)).filter((silence) => silence !== undefined)
     return this.withCarriers(silences).sort((a, b) => a.endsAt - b.endsAt || (a.id < b.id ? -1 : 1))
   }
-
-  async #forget(silences: readonly Silence[]): Promise<void> {
-    if (silences.length > 0) await this.#store.hdel(this.#key, ...silences.map(({ id }) => id))
-  }
 }
 
 function newId(): string {
   return `s-${Array.from({ length: ID_LENGTH }, () => LETTERS[randomInt(LETTERS.length)]).join('')}`
 }
 
-function encode({ matchers, author, comment, createdAt, startsAt, endsAt }: Omit<Silence, 'id'>): string {
-  const own = matchers.map(({ name, value }) => ({ name, value }))
-  return JSON.stringify({ matchers: own, author, comment, createdAt, startsAt, endsAt })
+function encode({ matchers, ...silence }: Omit<Silence, 'id'>): string {
+  return JSON.stringify({ ...silence, matchers: matchers.map(({ name, value }) => ({ name, value })) })
 }
 
 /**

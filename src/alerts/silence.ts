@@ -28,6 +28,8 @@ export interface Silence {
   startsAt?: number
   /** ms; earlier than planned where it was ended. */
   endsAt: number
+  /** Somebody ended it: it holds nothing back any more, whatever the clock says later. */
+  isEnded?: boolean
 }
 
 /** The alert as silences match it. */
@@ -41,8 +43,13 @@ export function silenceOf(silences: readonly Silence[], alert: Silenceable, now:
 }
 
 /** Without a start of its own a silence is in force at once. */
-export function isInForce({ startsAt, endsAt }: Silence, now: number): boolean {
-  return now < endsAt && (startsAt === undefined || now >= startsAt)
+export function isInForce(silence: Silence, now: number): boolean {
+  return !isOver(silence, now) && now >= (silence.startsAt ?? now)
+}
+
+/** By the end alone, one that somebody ended would be in force again where the clock is set back. */
+export function isOver({ endsAt, isEnded = false }: Silence, now: number): boolean {
+  return isEnded || endsAt <= now
 }
 
 /** True where the silence's matchers fit the alert, in force or not. */

@@ -24,6 +24,13 @@ test('a silence is in force until it ends, and kept five days longer', async () 
   expect(await silences.all()).toEqual([])
 })
 
+test('one that ran out, and that somebody ends, is not in force again once the clock is set back', async () => {
+  const silences = open()
+  const { id } = await silences.add(one)
+  expect(await silences.end(id, NOW + DAY)).toMatchObject({ is: 'over', silence: { endsAt: one.endsAt } })
+  expect(await silences.active(NOW)).toEqual([])
+})
+
 test('the one that ends first is listed first', async () => {
   const silences = open()
   const later = await silences.add({ ...one, endsAt: NOW + 5_000 })
@@ -84,6 +91,7 @@ test('ending one early lets what it held back be looked at again, also when it i
     is: 'over',
     silence: { endsAt: NOW + 10 },
   })
+  expect(await silences.active(NOW)).toEqual([])
   expect(await rechecks()).toBe('2')
   expect(await silences.end('s-nobody', NOW)).toEqual({ is: 'unknown' })
   expect(await rechecks()).toBe('2')

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { sendAlerts } from '../../../src/alerts/sending/send-alerts.ts'
+import { SilenceStore } from '../../../src/alerts/silence-store.ts'
 import { readAlertLog } from '../../../src/views/alert-log.ts'
 import { redisOfFile } from '../../support/of-file.ts'
 import { aRelay, DAY, INTERVAL, NOW, overtakenAt, WAIT } from '../a-relay.ts'
@@ -25,6 +26,20 @@ test('what ends a silence just as an alert is held back is seen at once', async 
   expect(await one.look(NOW)).toBe(NOW + WAIT)
   await one.look(NOW + WAIT)
   expect(await one.told()).toEqual(['aaaa-1'])
+})
+
+test('a silence that somebody ended holds nothing back once the clock is set back', async () => {
+  const keys = redis.freshKeys()
+  const silences = new SilenceStore(redis.store, keys, {})
+  const one = aRelay(redis.store, keys, { silences })
+  const matchers = [{ name: 'kind', value: '*' } as const]
+  const { id } = await silences.add({ matchers, author: 'me', comment: '', createdAt: NOW, endsAt: NOW + 2 * DAY })
+  await one.pass(NOW, { alert: ENTERED })
+  await silences.end(id, NOW + DAY)
+  expect(await one.look(NOW)).toBe(NOW + WAIT)
+  await one.look(NOW + WAIT)
+  expect(await one.told()).toEqual(['aaaa-1'])
+  expect([await silences.active(NOW), await silences.current(NOW)]).toEqual([[], []])
 })
 
 test('what waits, and what was never sent, says why', async () => {
