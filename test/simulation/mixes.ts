@@ -203,7 +203,7 @@ export const MIXES = {
   'held back': alerts(holding, ['answer lost', 'late', 'death', 'time jump', 'provider away'], { quiet: true }),
   'silences that are ended': alerts(
     ['poll', 'sweep alerts', 'sweep alerts', 'silence', 'end silence', 'end silence'],
-    ['late', 'late', 'provider away'],
+    ['late', 'late', 'provider away', 'time jump'],
     { single: true, hurried: true, mostActors: 40 },
   ),
   'held back in masses': alerts([...holding, ...inMasses], ['answer lost', 'late', 'clock apart', 'provider away'], {

@@ -257,12 +257,7 @@ class Simulation {
   /** Whether all accounts could be polled, and all that was committed came to its end. */
   async #tellAll(last: Daemon): Promise<boolean> {
     const { world, jobs, stored } = this.scene
-    for (const receiver of this.scene.receivers.keys()) {
-      const isOver = ({ by, checkAt }: { by: string | undefined; checkAt: number }) =>
-        by !== undefined && this.#silencesEnded.has(by) && checkAt > world.now
-      if ((await stored.held(receiver)).some(isOver))
-        this.troubles.push({ what: 'an alert is held back by a silence that was ended', hubId: 0 })
-    }
+    for (const receiver of this.scene.receivers.keys()) await this.#judgeHeld(receiver)
     if (!(await this.#pollInTheEnd(last))) return false
     await this.#finish(last.replay())
     for (let round = 0; round < MOST_ROUNDS; round++) {
@@ -348,8 +343,19 @@ class Simulation {
       this.#grants.set(hubId, grant)
     }
     this.#written.clear()
-    for (const receiver of this.#sentTo) await this.#noteWithheld(receiver)
+    for (const receiver of this.#sentTo) {
+      await this.#noteWithheld(receiver)
+      await this.#judgeHeld(receiver)
+    }
     this.#sentTo.clear()
+  }
+
+  /** Also right after it is written: in the end the time to which it is held back may have passed. */
+  async #judgeHeld(receiver: string): Promise<void> {
+    const isOver = ({ by, checkAt }: { by: string | undefined; checkAt: number }) =>
+      by !== undefined && this.#silencesEnded.has(by) && checkAt > this.scene.world.now
+    if ((await this.scene.stored.held(receiver)).some(isOver))
+      this.troubles.push({ what: 'an alert is held back by a silence that was ended', hubId: 0 })
   }
 
   /** What is not sent for good, and why: of each alert up to which of its transitions. */
