@@ -3,7 +3,7 @@ import type { StoredBucketUse } from '../provider/bucket-use.ts'
 import type { Store } from '../redis/connect.ts'
 import type { Keys } from '../redis/keys.ts'
 import { NO_NOTES, type PollState, type StoredRecords, type TurnBecause } from './poll-state.ts'
-import type { CallsMade } from './polling/call-share.ts'
+import type { CallsMade } from './polling/account-calls.ts'
 import { StoredReadings } from './stored-readings.ts'
 
 /**

@@ -1,6 +1,6 @@
 import type { StoredBucketUse } from '../provider/bucket-use.ts'
 import type { ReportGaps } from '../provider/read.ts'
-import type { CallsMade } from './polling/call-share.ts'
+import type { CallsMade } from './polling/account-calls.ts'
 import type { UnconfirmedRefusals } from './polling/refusals.ts'
 import type { StoredReadings } from './stored-readings.ts'
 

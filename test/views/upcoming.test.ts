@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { parsePlace } from '../../src/accounts/search/account-query.ts'
-import { countOutcomes } from '../../src/limits/forecast/track-record.ts'
+import { countOutcomes } from '../../src/limits/forecast/predictions.ts'
 import { noneUpcomingText, readUpcoming, recordText } from '../../src/views/upcoming.ts'
 import { pollAccount, properties, readings } from '../limits/reports.ts'
 import { seedAccount } from '../support/accounts.ts'

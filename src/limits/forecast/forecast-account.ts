@@ -6,9 +6,8 @@ import { readAt } from '../readings.ts'
 import type { SeriesName } from '../reports/report.ts'
 import { isHidden, type Series, seriesId, seriesOf } from '../series.ts'
 import { type DailyPoint, forecast, WINDOW_DAYS } from './forecast.ts'
-import { followPredictions } from './predictions.ts'
+import { countOutcomes, followPredictions } from './predictions.ts'
 import { type AccountForecasts, storeForecasts } from './stored-forecasts.ts'
-import { countOutcomes } from './track-record.ts'
 
 const DAY_MS = 86_400_000
 

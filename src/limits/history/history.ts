@@ -6,8 +6,7 @@ import { readPollState } from '../poll-state-text.ts'
 import type { Readings } from '../readings.ts'
 import type { SeriesName } from '../reports/report.ts'
 import { parseSeriesId, type Series } from '../series.ts'
-import { type Change, lastReadAt, undo, type Value, valuesOf } from './change.ts'
-import { decodeChanges, encodeBlock } from './stored-changes.ts'
+import { type Change, decodeChanges, encodeBlock, lastReadAt, undo, type Value, valuesOf } from './change.ts'
 
 /** All that is known of an account's numbers. The values before the first change are in it, but not when they began. */
 export interface AccountHistory {

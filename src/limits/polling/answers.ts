@@ -9,7 +9,7 @@ import { isFailure, type Reports, reportOfKey } from '../readings.ts'
 import type { ReadReport, Report } from '../reports/report.ts'
 import type { RecordChoice } from '../samples.ts'
 import { storedLine } from '../stored-readings.ts'
-import type { CallsMade } from './call-share.ts'
+import type { CallsMade } from './account-calls.ts'
 import type { UnconfirmedRefusals } from './refusals.ts'
 
 /** An answer: its bytes, since a poll may know these already; or what was read in it where the next calls hang on that. */

@@ -18,8 +18,7 @@ import {
 import type { ReadReport, Report } from '../reports/report.ts'
 import type { AccountCalls, FetchDeps } from './account-calls.ts'
 import { type Answers, type ReportAnswer, readReport } from './answers.ts'
-import { askCompanions, type CompanionPoll } from './ask-companions.ts'
-import { askableTypes, choosePairs, listedPairs } from './choose-pairs.ts'
+import { askableTypes, askCompanions, type CompanionPoll, choosePairs, listedPairs } from './choose-pairs.ts'
 import type { AccountPollSettings } from './poll-settings.ts'
 import { ASK_AGAIN_MS, asPassing, isRefusal, Refusals } from './refusals.ts'
 

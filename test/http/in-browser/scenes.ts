@@ -1,7 +1,7 @@
 import type { Message } from '../../../src/alerts/alert.ts'
 import { encodeState } from '../../../src/alerts/alert-state.ts'
 import { DaemonStore, ROLES } from '../../../src/heartbeat/daemons.ts'
-import { countOutcomes } from '../../../src/limits/forecast/track-record.ts'
+import { countOutcomes } from '../../../src/limits/forecast/predictions.ts'
 import type { Samples } from '../../../src/limits/samples.ts'
 import type { AccountState } from '../../../src/redis/keys.ts'
 import { seedListed } from '../../accounts/search/seed-listed.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { countOutcomes, readTrackRecord } from '../../../src/limits/forecast/track-record.ts'
+import { countOutcomes, readTrackRecord } from '../../../src/limits/forecast/predictions.ts'
 import { redisOfFile } from '../../support/of-file.ts'
 
 const redis = redisOfFile()

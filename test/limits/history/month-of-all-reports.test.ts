@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-import { type Change, changeBetween } from '../../../src/limits/history/change.ts'
-import { encodeBlock, encodeChange } from '../../../src/limits/history/stored-changes.ts'
+import { type Change, changeBetween, encodeBlock, encodeChange } from '../../../src/limits/history/change.ts'
 import { writePollState } from '../../../src/limits/poll-state-text.ts'
 import { mergeReadings, type Readings } from '../../../src/limits/readings.ts'
 import { REPORTS } from '../../../src/limits/reports/all-reports.ts'

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Change } from '../../../src/limits/history/change.ts'
-import { decodeChanges, encodeBlock, encodeChange } from '../../../src/limits/history/stored-changes.ts'
+import { decodeChanges, encodeBlock, encodeChange } from '../../../src/limits/history/change.ts'
 import { polls, recordOf } from './records.ts'
 
 const lines = (changes: readonly Change[]) => changes.map((change) => Buffer.from(encodeChange(change)))

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type CallsMade, callsAfter, type ShareSettings, shareLeft } from '../../../src/limits/polling/call-share.ts'
+import { type CallsMade, callsAfter, type ShareSettings, shareLeft } from '../../../src/limits/polling/account-calls.ts'
 
 const NOW = 1_763_719_200_000
 const WINDOW_MS = 10_000

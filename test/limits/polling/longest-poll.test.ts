@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { shareLeft } from '../../../src/limits/polling/call-share.ts'
+import { shareLeft } from '../../../src/limits/polling/account-calls.ts'
 import { longestPollMs } from '../../../src/limits/polling/make-poll.ts'
 
 test.each([
