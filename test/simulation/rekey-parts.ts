@@ -15,8 +15,8 @@ export interface RekeyParts {
   reload(): Promise<unknown>
   /** Says that it writes no more. */
   leave(): Promise<unknown>
-  /** Encrypts all anew with the new key: a command of its own. */
-  rekey(): Promise<Rekeyed>
+  /** Encrypts all anew with the new key: a command of its own. `judges` hears the moment by which it tells who writes. */
+  rekey(judges: (now: number) => void): Promise<Rekeyed>
 }
 
 const REPORT_EVERY_MS = 10_000
@@ -51,7 +51,6 @@ export function rekeyParts(
     void begin().then(report)
     clock.every(REPORT_EVERY_MS, report)
   }
-  const writers = () => daemons.writers(clock.now())
   return {
     reload: async () => {
       vault.replace(config.keys)
@@ -59,7 +58,13 @@ export function rekeyParts(
       await report()
     },
     leave: () => daemons.leave(name),
-    rekey: () =>
-      rekeyAll({ store, keys, vault: createVault([NEW_KEY, OLD_KEY]), clock, writers, sealAdminTokens }, watcher),
+    rekey: (judges) => {
+      const writers = () => {
+        const now = clock.now()
+        judges(now)
+        return daemons.writers(now)
+      }
+      return rekeyAll({ store, keys, vault: createVault([NEW_KEY, OLD_KEY]), clock, writers, sealAdminTokens }, watcher)
+    },
   }
 }

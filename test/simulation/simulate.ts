@@ -100,8 +100,8 @@ class Simulation {
   /** Receivers whose states were written since. */
   readonly #sentTo = new Set<string>()
   #isRekeyed = false
-  /** By the processes that are at it. */
-  readonly #rekeysBegun = new Map<string, number>()
+  /** By the processes that are at it: when it began, by the steady clock, and by which moment it last told who writes. */
+  readonly #rekeys = new Map<string, { begunAt: number; judgedAt: number }>()
   #troubleSince: number | undefined
   #commands = 0
   readonly #mix: Mix
@@ -297,10 +297,11 @@ class Simulation {
 
   async #rekey(daemon: Daemon): Promise<unknown> {
     const { name, clock } = daemon.process
-    if (this.#rekeysBegun.has(name)) return 'under way'
-    this.#rekeysBegun.set(name, clock.steady())
-    const rekeyed = await daemon.rekey()
-    this.#rekeysBegun.delete(name)
+    if (this.#rekeys.has(name)) return 'under way'
+    const rekey = { begunAt: clock.steady(), judgedAt: 0 }
+    this.#rekeys.set(name, rekey)
+    const rekeyed = await daemon.rekey((now) => (rekey.judgedAt = now))
+    this.#rekeys.delete(name)
     if (rekeyed.is === 'clean') this.#isRekeyed = true
     return rekeyed
   }
@@ -605,20 +606,19 @@ class Simulation {
       this.troubles.push({ what: 'a refresh token is sent after its claim', hubId })
   }
 
-  /** A rekey closes the old key while no process writes with it, as far as they have reported. */
+  /**
+   * A rekey closes the old key while no process writes with it, as far as they have reported. A report may be too old by the rekey's own
+   * clock alone: after a jump of Redis' clock that one follows within a second, and later where its connection is broken.
+   */
   #noteKeys({ process, step, args: [key, name, text] }: DoneStep): void {
-    const [now, at] = [this.scene.world.now + this.scene.world.redisAheadMs, process.clock.steady()]
+    const at = process.clock.steady()
     if (step === 'hset' && key === NAMES.daemons) this.#keysReported.set(name, { ...JSON.parse(String(text)), at })
     if (step === 'hdel' && key === NAMES.daemons) this.#keysReported.delete(name)
     if (step !== 'hset' || key !== NAMES.closedKeys) return
+    const { begunAt, judgedAt } = this.#rekeys.get(process.name) ?? { begunAt: 0, judgedAt: 0 }
     const isHeard = (moment: number, until: number) => until - moment < HEARD_MS
     const writes = [...this.#keysReported.values()].filter(({ keyId }) => keyId === OLD_KEY.id)
-    if (
-      writes.some(
-        (one) =>
-          one.at < (this.#rekeysBegun.get(process.name) ?? 0) && isHeard(one.at, at) && isHeard(one.lastSeenAt, now),
-      )
-    )
+    if (writes.some((one) => one.at < begunAt && isHeard(one.at, at) && isHeard(one.lastSeenAt, judgedAt)))
       this.troubles.push({ what: 'a rekey goes on beside a process with the old key', hubId: 0 })
   }
 
