@@ -35,7 +35,7 @@ async function dropReceiver({ store, keys }: RemovedReceiversWork, name: string)
   await store.hdel(disabled, name)
   await store.zrem(receiversDue, name)
   await store.zrem(keys.digests.sent, name)
-  const own = [pending, of.lines, of.known, of.over, of.recent, of.held, of.grouped, of.receiver]
+  const own = [pending, of.lines, of.known, of.recent, of.held, of.grouped, of.receiver]
   await store.del(...own.map((key) => key(name)))
   await store.zrem(receivers, name)
 }

@@ -99,10 +99,8 @@ function deliveryKeys(tag: string) {
     pending: (receiver: string) => `${tag}:pending:${receiver}`,
     /** hash: alert, account (`account=` with its id) or `digest` -> deliveries about it that have not arrived, the oldest first */
     lines: (receiver: string) => `${tag}:lines:${receiver}`,
-    /** hash: alert -> what the receiver was sent of it last, or waits for (JSON); until a while after its end */
+    /** hash: alert -> what the receiver was sent of it last, or waits for (JSON); until three days after its end */
     known: (receiver: string) => `${tag}:known:${receiver}`,
-    /** zset: alert -> when the receiver was sent its end, or not sent anything of it any more, ms; kept for three days */
-    over: (receiver: string) => `${tag}:over:${receiver}`,
     /**
      * zset, expires: groups, and series with their level, that the receiver was sent -> when, ms; no longer than the
      * groups' interval

@@ -55,7 +55,7 @@ test('the names that a step on an account makes for itself are those that everyb
 test('the names that a step on deliveries makes for itself are those that everybody else uses', async () => {
   const shared = readFileSync(new URL('../../src/redis/lua/include/delivery-step.lua', import.meta.url), 'utf8')
   const script = `${shared} return {RECEIVERS_DUE, DEAD, DELIVERED, WAITING, UNDER_WAY, ATTEMPTS, DISABLED, RECEIVERS, knownKey('a'),
-    overKey('a'), recentKey('a'), deliveryKey('a'), receiverKey('a'), pendingKey('a'), linesKey('a'),
+    recentKey('a'), deliveryKey('a'), receiverKey('a'), pendingKey('a'), linesKey('a'),
     DIGESTS_SENT, NEWS, UNSENT, DECIDED, ENDED, HOLD_CHANGES, ACKNOWLEDGED, ACKNOWLEDGEMENTS_DUE}`
   for (const prefix of ['plimsoll', 'a:due']) {
     const { delivery: own, digests, ...keys } = createKeys(prefix)
@@ -69,7 +69,6 @@ test('the names that a step on deliveries makes for itself are those that everyb
       own.disabled,
       own.receivers,
       own.known('a'),
-      own.over('a'),
       own.recent('a'),
       own.delivery('a'),
       own.receiver('a'),

@@ -10,14 +10,13 @@ import { numberOf } from '../outbox.ts'
 import { type Composed, composeMessages, recentOf } from './compose-messages.ts'
 import { type AlertNews, decideSending, hurries, type Item, type SendVerdict } from './decide-sending.ts'
 import { type Due, readDue, readFields, readFirstDue } from './read-due.ts'
-import { readScene, type Scene } from './read-scene.ts'
 import { decodeSendState, encodeSendState, type SendState } from './send-state.ts'
 
 /** The end of an alert about all accounts makes what it holds back due; this is for a state that was put aside. */
 const FLEET_CHECK_MS = 600_000
 /** Shortest time between two checks of an alert that is still held. */
 const SOONEST_MS = 1_000
-/** Ends are remembered for so long after they were sent: a late run must not send the beginning. */
+/** An alert that is over is remembered for so long: a late run must not send the beginning. */
 const ENDS_KNOWN_MS = 3 * 86_400_000
 /** Pause before news is checked again that a daemon with another config has not seen. */
 const OTHERS_MS = 1_000
@@ -36,12 +35,11 @@ export async function sendAlerts(deps: AlertsDeps, now: number): Promise<{ next:
   const { unsentSince, checkAt } = await readFirstDue(deps, receivers)
   if (unsentSince === null && (checkAt === null || checkAt > now)) return { next: checkAt ?? undefined, found: 0 }
   const due = await readDue(deps, receivers, now)
-  const scene = await readScene(deps, due, now)
   const failures = new Failures()
   const undecided = new Set<string>()
   const decided = new Map(due.unsent.map((alert) => [alert, [] as Decided[]]))
   for (const receiver of receivers) {
-    const is = await failures.of(() => sendToReceiver(deps, { receiver, scene, due, decided, now }))
+    const is = await failures.of(() => sendToReceiver(deps, { receiver, due, decided, now }))
     for (const alert of is ?? due.unsent) undecided.add(alert)
   }
   for (const alert of undecided) decided.delete(alert)
@@ -69,7 +67,6 @@ interface ReceiverItem extends Item {
 
 interface ReceiverRun {
   receiver: string
-  scene: Scene
   due: Due
   /** Receivers that each unsent alert means something to. */
   decided: Map<string, Decided[]>
@@ -85,11 +82,11 @@ interface Decided {
 
 /** Returns the alerts for which nothing is decided yet, because another run was faster. */
 async function sendToReceiver(deps: AlertsDeps, run: ReceiverRun): Promise<string[]> {
-  const { receiver, scene, decided, now } = run
+  const { receiver, due, decided, now } = run
   const { items, gone } = await readItems(deps, run)
   if (items.length === 0 && gone.length === 0) return []
   const recent = await readScores(deps.store, deps.keys.delivery.recent(receiver))
-  const { circumstances, connectedAt } = scene
+  const { circumstances, connectedAt } = due
   const verdicts = decideSending({ receiver, items, recent, circumstances, group: deps.group, connectedAt, now })
   const judged = items.map((item, n) => ({ item, verdict: verdicts[n] ?? { is: 'knows' as const } }))
   const changes = [...gone, ...judged.flatMap(({ item, verdict }) => changeOf(item, verdict, now))]
@@ -117,7 +114,7 @@ async function sendToReceiver(deps: AlertsDeps, run: ReceiverRun): Promise<strin
 }
 
 /** Alerts that are for the receiver, that it was sent, or that it waits for; `gone`: it waits for what has no news any more. */
-async function readItems(deps: AlertsDeps, { receiver, scene, due }: ReceiverRun) {
+async function readItems(deps: AlertsDeps, { receiver, due }: ReceiverRun) {
   const checks = due.checks.get(receiver) ?? new Map<string, number>()
   const alerts = [...new Set([...due.unsent, ...checks.keys()])]
   const known = await readFields(deps, deps.keys.delivery.known(receiver), alerts)
@@ -128,7 +125,7 @@ async function readItems(deps: AlertsDeps, { receiver, scene, due }: ReceiverRun
     const stored = known[n] ?? ''
     const plannedAt = checks.get(alert)
     const sendState = decodeSendState(stored)
-    const isFor = scene.routed.get(alert)?.get(receiver) ?? false
+    const isFor = due.routed.get(alert)?.get(receiver) ?? false
     const { lastSent } = sendState
     if (news === undefined) gone.push({ news: { alert, place: '' }, stored, sendState: defined({ lastSent }) })
     else if (isFor !== false || stored !== '' || plannedAt !== undefined)
@@ -140,10 +137,10 @@ async function readItems(deps: AlertsDeps, { receiver, scene, due }: ReceiverRun
 /** None where all is as it was. */
 function changeOf(item: ReceiverItem, verdict: SendVerdict, now: number): Change[] {
   if (verdict.is === 'sent') return []
-  const sendState = stateAfterVerdict(item, verdict, now)
   const { news, stored, plannedAt } = item
+  const sendState = stateAfter(item, verdict, now)
   const check = checkAfter(verdict, now)
-  if (sendState === item.sendState && check?.at === plannedAt) return []
+  if (encodeSendState(sendState) === stored && check?.at === plannedAt) return []
   return [{ news, stored, sendState, ...(check && { check: { ...check, happenedAt: happenedAt(news) } }) }]
 }
 
@@ -155,35 +152,24 @@ function checkAfter(verdict: SendVerdict, now: number): Omit<Check, 'happenedAt'
   return { is: 'held', at: Math.max(now + SOONEST_MS, until) }
 }
 
-/** The same object where nothing changed, so that nothing is written. */
-function stateAfterVerdict(
-  { sendState, news }: Item,
-  verdict: Exclude<SendVerdict, { is: 'sent' }>,
-  now: number,
-): SendState {
-  const { lastSent, waits } = sendState
-  const first = waits?.first ?? numberOf(news.entry.alert)
-  const after = waits?.after ?? news.decided
+function stateAfter(item: Item, verdict: Exclude<SendVerdict, { is: 'sent' }>, now: number): SendState {
+  const { lastSent, waits } = item.sendState
+  const { alert } = item.news.entry
+  const first = waits?.first ?? numberOf(alert)
+  const after = waits?.after ?? item.news.decided
   switch (verdict.is) {
     case 'knows':
-      return waits === undefined ? sendState : { ...(lastSent && { lastSent }) }
+      return defined({ lastSent })
     case 'skips':
       return { lastSent: verdict.lastSent }
     case 'held': {
       const { held } = verdict
-      if (waits?.is === 'held' && JSON.stringify(waits.held) === JSON.stringify(held)) return sendState
-      return { ...(lastSent && { lastSent }), waits: { is: 'held', since: waits?.since ?? now, first, after, held } }
+      return { ...defined({ lastSent }), waits: { is: 'held', since: waits?.since ?? now, first, after, held } }
     }
     case 'waits': {
       const { group, since, until } = verdict
-      const { alert } = news.entry
-      const hurried = hurries(alert) ? alert.level : waits?.hurried
-      const isSame = waits?.is === 'group' && waits.since === since && waits.until === until && waits.group === group
-      if (isSame && waits.hurried === hurried) return sendState
-      return {
-        ...(lastSent && { lastSent }),
-        waits: { is: 'group', since, first, after, until, group, ...defined({ hurried, held: waits?.held }) },
-      }
+      const before = defined({ hurried: hurries(alert) ? alert.level : waits?.hurried, held: waits?.held })
+      return { ...defined({ lastSent }), waits: { is: 'group', since, first, after, until, group, ...before } }
     }
   }
 }
@@ -238,7 +224,6 @@ function recordSends(
     receiver,
     now,
     group.intervalMs,
-    ENDS_KNOWN_MS,
     holdChanges,
     recent.length,
     ...recent,
@@ -246,7 +231,7 @@ function recordSends(
     table(
       changes.map(({ news: { alert, place }, stored, sendState, check }) => {
         const { lastSent } = sendState
-        const is = check?.is ?? (lastSent?.isOver === true ? 'over' : lastSent && 'sent') ?? ''
+        const is = check?.is ?? (lastSent === undefined || lastSent.isOver === true ? '' : 'sent')
         return [alert, stored, encodeSendState(sendState), place, is, check?.at ?? '', check?.happenedAt ?? '']
       }),
     ),

@@ -266,8 +266,8 @@ if tonumber(redis.call('ZSCORE', DIGESTS_SENT, receiver) or '') ~= tonumber(read
 -- The message that says that an alert is over did not wait for a digest that was being made, and arrives before it. What has been over
 -- for a minute was read as open all the same: a failover brought it back.
 for _, alert in ipairs(words(shows)) do
-  local endedAt = redis.call('ZSCORE', overKey(receiver), alert)
-  if endedAt and tonumber(endedAt) > now - 60000 then return 'lost' end
+  local last = sentLast(receiver, alert)
+  if last and last.isOver and last.at > now - 60000 then return 'lost' end
 end
 redis.call('ZADD', DIGESTS_SENT, now, receiver)
 -- A digest carries no transition: each has a delivery of its own. But it shows alerts as firing.

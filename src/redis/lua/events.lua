@@ -28,7 +28,7 @@ local now, alert, newest, message, dueSince, planned = ARGV[1], ARGV[2], ARGV[3]
 for n = 6, #ARGV, 2 do
   local id, receiver = ARGV[n], ARGV[n + 1]
   local sent = redis.call('EXISTS', deliveryKey(id)) == 0 and sentLast(receiver, alert)
-  if sent and sent.number == tonumber(string.match(newest, '%d+$')) then
+  if sent and not sent.isOver and sent.number == tonumber(string.match(newest, '%d+$')) then
     plan(id, receiver, now, 'alert.acknowledged', message, 'about', alert)
     planned = planned + 1
   end

@@ -5,7 +5,7 @@
 --!include is-as-read
 -- Settles news for which it is decided what each receiver of a config is sent. News is not unsent any more once that is so by the config of every daemon that
 -- runs, and while each receiver knows what it was to know: a failover may just have lost that. News that came meanwhile stays. News
--- of ended alerts is kept for a while, for receivers that lack the end.
+-- of ended alerts is kept for a while, for receivers that lack the end, and so is what receivers know of them, for late runs.
 -- KEYS: any. ARGV: now, the config, those of other daemons (with spaces between), how long it is kept (ms), a list, packed,
 --   of each: alert, place of its news as read, number of its transition, 'open' | 'over' | 'drop' (it can't be read), then of each
 --   receiver that it means something to: its name, and what it knows.
@@ -49,7 +49,8 @@ for _, row in ipairs(cmsgpack.unpack(ARGV[5])) do
       redis.call('HDEL', DECIDED, alert)
       if is == 'drop' then redis.call('HDEL', NEWS, alert)
       else redis.call('HSET', NEWS, alert, place .. ' ' .. number .. ' ' .. to .. string.match(news, '^%S+ %d+ %S+(.*)$')) end
-      if is == 'over' then
+      if is ~= 'over' then redis.call('ZREM', ENDED, alert)
+      else
         redis.call('ZADD', ENDED, now, alert)
         redis.call('HDEL', ACKNOWLEDGED, alert)
         redis.call('ZREM', ACKNOWLEDGEMENTS_DUE, alert)
@@ -57,9 +58,11 @@ for _, row in ipairs(cmsgpack.unpack(ARGV[5])) do
     end
   end
 end
-for _, alert in ipairs(redis.call('ZRANGEBYSCORE', ENDED, '-inf', now - kept, 'LIMIT', 0, CHUNK)) do
-  redis.call('HDEL', NEWS, alert)
-  redis.call('ZREM', ENDED, alert)
+local forgotten = redis.call('ZRANGEBYSCORE', ENDED, '-inf', now - kept, 'LIMIT', 0, CHUNK)
+if #forgotten > 0 then
+  redis.call('HDEL', NEWS, unpack(forgotten))
+  redis.call('ZREM', ENDED, unpack(forgotten))
+  for _, receiver in ipairs(redis.call('ZRANGE', RECEIVERS, 0, -1)) do redis.call('HDEL', knownKey(receiver), unpack(forgotten)) end
 end
 return left
 
@@ -74,18 +77,16 @@ return 0
 --!include delivery-step
 --!include is-as-read
 -- Writes the states of a receiver's alerts, the moments of their next checks, and the deliveries that bring them: all or nothing. Of
--- two runs at once the second reads again, and so does one that read what holds alerts back, or news, before that changed. Ends are
--- kept for a while, for late runs.
--- KEYS: any. ARGV: receiver, now, interval (ms), how long the ends are known (ms), how often what holds alerts back had
---   changed as read, how many things it was sent lately and these, a list, packed, of each alert: its id, what is known of it as read
---   ('' = nothing), and from now on, place of its news as read ('' = none), 'held' | 'grouped' | 'sent' | 'over' | '' (it does not wait), its next check and when it happened
---   if it waits; then of each delivery: id, type, message (JSON), transitions with their ids, when the oldest of them
+-- two runs at once the second reads again, and so does one that read what holds alerts back, or news, before that changed.
+-- KEYS: any. ARGV: receiver, now, interval (ms), how often what holds alerts back had changed as read, how many things it was sent
+--   lately and these, a list, packed, of each alert: its id, what is known of it as read ('' = nothing), and from now on, place of its
+--   news as read ('' = none), 'held' | 'grouped' | 'sent' | '' (it does not wait), its next check and when it happened if it waits; then of each delivery: id, type, message (JSON), transitions with their ids, when the oldest of them
 --   happened.
 -- Returns 'recorded' | 'lost'.
-local receiver, now, interval, kept, holdChanges = ARGV[1], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4]), ARGV[5]
-local KNOWN, OVER, RECENT = knownKey(receiver), overKey(receiver), recentKey(receiver)
+local receiver, now, interval, holdChanges = ARGV[1], ARGV[2], tonumber(ARGV[3]), ARGV[4]
+local KNOWN, RECENT = knownKey(receiver), recentKey(receiver)
 local CHECKS = { held = AT .. ':held:' .. receiver, grouped = AT .. ':grouped:' .. receiver }
-local lastRecent = 6 + ARGV[6]
+local lastRecent = 5 + ARGV[5]
 local changes, firstDelivery = cmsgpack.unpack(ARGV[lastRecent + 1]), lastRecent + 2
 
 if (redis.call('GET', HOLD_CHANGES) or '') ~= holdChanges then return 'lost' end
@@ -102,17 +103,12 @@ for _, change in ipairs(changes) do
   end
   if CHECKS[is] then redis.call('ZADD', WAITING, happenedAt, receiver .. '|' .. alert)
   else redis.call('ZREM', WAITING, receiver .. '|' .. alert) end
-  if is == 'over' then redis.call('ZADD', OVER, now, alert) else redis.call('ZREM', OVER, alert) end
   if is == 'sent' and redis.call('HEXISTS', ACKNOWLEDGED, alert) == 1 then redis.call('ZADD', ACKNOWLEDGEMENTS_DUE, now, alert) end
-end
-for _, alert in ipairs(redis.call('ZRANGEBYSCORE', OVER, '-inf', now - kept, 'LIMIT', 0, CHUNK)) do
-  redis.call('HDEL', KNOWN, alert)
-  redis.call('ZREM', OVER, alert)
 end
 redis.call('ZADD', RECEIVERS, 'NX', now, receiver)
 if firstDelivery > #ARGV then return 'recorded' end
 
-for n = 7, lastRecent do redis.call('ZADD', RECENT, now, ARGV[n]) end
+for n = 6, lastRecent do redis.call('ZADD', RECENT, now, ARGV[n]) end
 redis.call('ZREMRANGEBYSCORE', RECENT, '-inf', '(' .. now - interval)
 redis.call('PEXPIRE', RECENT, interval + 60000)
 for n = firstDelivery, #ARGV, 5 do

@@ -174,7 +174,7 @@ export class Judge {
 
   #recorded(args: readonly unknown[]): void {
     const [receiver, now] = [String(args[1]), Number(args[2])]
-    const first = 8 + Number(args[6])
+    const first = 7 + Number(args[5])
     const messages = []
     for (let n = first; n < args.length; n += 5) {
       const message = JSON.parse(String(args[n + 2])) as Message

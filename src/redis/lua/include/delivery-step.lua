@@ -10,7 +10,6 @@ local HOLD_CHANGES = AT .. ':hold-changes'
 local CHUNK = 500
 
 local function knownKey(receiver) return AT .. ':known:' .. receiver end
-local function overKey(receiver) return AT .. ':over:' .. receiver end
 local function recentKey(receiver) return AT .. ':recent:' .. receiver end
 local function deliveryKey(id) return AT .. ':delivery:' .. id end
 local function receiverKey(name) return AT .. ':receiver:' .. name end
@@ -29,11 +28,11 @@ local function alertOf(carried)
   return string.match(id, '^(.*)%-%d+$') or id
 end
 
--- The transition that a receiver was sent last of an alert, unless that was the end. Unreadable text counts as nothing sent.
+-- The transition that a receiver was sent last of an alert. Unreadable text counts as nothing sent.
 local function sentLast(receiver, alert)
   local isRead, sent = pcall(cjson.decode, redis.call('HGET', knownKey(receiver), alert) or '')
   local last = isRead and type(sent) == 'table' and sent.told
-  return type(last) == 'table' and not last.isOver and last or nil
+  return type(last) == 'table' and last or nil
 end
 
 -- Deliveries of a receiver about the same alert stand in a line, in the order in which they were made, and so do events of an
