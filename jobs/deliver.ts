@@ -1,7 +1,7 @@
 import { withHublets } from '../src/alerts/with-hublets.ts'
-import { type AfterAttempt, afterAttempt, GIVE_UP_AFTER } from '../src/delivery/after-attempt.ts'
+import { type AttemptRecord, afterAttempt } from '../src/delivery/after-attempt.ts'
 import { type Begun, CLAIM_MS, type ClaimedReceiver as Claimed } from '../src/delivery/deliveries.ts'
-import type { AttemptOutcome, Receiver, Recipients } from '../src/delivery/receiver.ts'
+import type { AttemptOutcome, Receiver } from '../src/delivery/receiver.ts'
 import type { LogEvent } from '../src/runtime/logger.ts'
 import type { JobDeps } from './job-deps.ts'
 import { workOff } from './work-off.ts'
@@ -134,44 +134,13 @@ interface Tried {
 }
 
 /** Records the outcome of an attempt, and what follows from it. */
-async function settle(deps: DeliverWork, delivery: Begun, tried: Tried, now: number): Promise<void> {
-  const { deliveries } = deps
-  const { outcome, ms, address } = tried
+async function settle(deps: DeliverWork, delivery: Begun, { outcome, ms, address }: Tried, now: number): Promise<void> {
   const made = { attempts: delivery.attempts + 1, waitedMs: delivery.waitedMs, now, random: deps.random() }
-  const next = afterAttempt(outcome, made)
-  const reason = outcome.outcome === 'delivered' ? (outcome.detail ?? '') : outcome.reason
-  const is = next.next === 'done' ? 'delivered' : next.next
-  const waits = outcome.outcome === 'disable' && outcome.waits === true
-  const wantsNoMore = outcome.outcome === 'disable' && !waits
-  const pause = waits ? GIVE_UP_AFTER : outcome.outcome === 'retry' ? outcome.retryAfterMs : undefined
-  const record = {
-    nextAt: next.next === 'retry' ? next.at : null,
-    reason,
-    ms,
-    answer: outcome.answer,
-    address,
-    pausedUntil: pause ? Math.round(now + pause) : undefined,
-    ...recipientsOf(outcome.recipients, next),
-  }
-  const recorded = await deliveries.record(
-    delivery,
-    { outcome: wantsNoMore ? 'refused' : waits && is === 'retry' ? 'waits' : is, ...record },
-    now,
-  )
+  const record = { ...afterAttempt(outcome, made), ms, address }
+  const recorded = await deps.deliveries.record(delivery, record, now)
   // The sweep of the receivers opens the alert.
   if (recorded === 'disabled' || recorded === 'refused') await deps.queues.wake('receivers', now)
-  note(deps, delivery, { is: recorded === 'moved' ? 'retry' : is, reason }, tried, now)
-}
-
-/** Recipients who were put off for three days are refused. */
-function recipientsOf(recipients: Recipients | undefined, { next }: AfterAttempt) {
-  if (recipients === undefined) return {}
-  const { taken, later, refused } = recipients
-  if (next === 'dead') return { recipients: { taken, refused: [...refused, ...later] } }
-  return {
-    recipients: { taken, refused },
-    ...(later.length > 0 && { left: later.map(({ address }) => address) }),
-  }
+  note(deps, delivery, recorded === 'moved' ? { ...record, outcome: 'retry' } : record, now)
 }
 
 /** A fault of our own. It counts as an attempt: else it would be tried every minute for ever, without an alert. */
@@ -180,14 +149,13 @@ function notSent({ log }: DeliverWork, error: unknown): AttemptOutcome {
   return { outcome: 'retry', reason: "the message could not be made: see the daemon's log" }
 }
 
-function note(
-  deps: DeliverWork,
-  delivery: Begun,
-  { is: outcome, reason }: { is: 'delivered' | 'retry' | 'dead'; reason: string },
-  { ms, outcome: { answer } }: Tried,
-  now: number,
-): void {
+/** How an attempt counts where deliveries are counted, and what its line in the log is called. */
+const NOTED = { delivered: 'delivered', retry: 'retry', waits: 'retry', dead: 'dead', refused: 'dead' } as const
+
+function note(deps: DeliverWork, delivery: Begun, record: AttemptRecord, now: number): void {
   const { id, receiver, message, attempts, createdAt } = delivery
+  const { ms = null, answer, reason } = record
+  const outcome = NOTED[record.outcome]
   deps.metrics.deliveries.inc({ receiver, outcome })
   if (ms !== null) deps.metrics.deliveryDuration.observe({ receiver }, ms / 1_000)
   if (outcome === 'delivered') {

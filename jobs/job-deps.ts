@@ -11,7 +11,6 @@ import type { FleetAnnouncer } from '../src/alerts/kinds/fleet-alert.ts'
 import type { PollAnnouncer } from '../src/alerts/kinds/poll-alert.ts'
 import type { OpenAlertSettings } from '../src/alerts/open-alert-message.ts'
 import type { Deliveries } from '../src/delivery/deliveries.ts'
-import type { EventStore } from '../src/delivery/event-store.ts'
 import type { Receiver } from '../src/delivery/receiver.ts'
 import type { ReceiverStore } from '../src/delivery/receiver-health.ts'
 import type { FailedCalls } from '../src/heartbeat/failed-calls.ts'
@@ -60,7 +59,6 @@ export interface JobDeps
   deliveries: Deliveries
   receivers: ReadonlyMap<string, Receiver>
   receiverStore: ReceiverStore
-  events: EventStore
   /** Names of those that want to know what happens to accounts, and of acknowledgements. */
   eventReceivers: { accounts: readonly string[]; acknowledgements: readonly string[] }
   /** By which receiver customers are asked to connect again; undefined: they are not. */

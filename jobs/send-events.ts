@@ -2,15 +2,22 @@ import { createHash } from 'node:crypto'
 import { type Alert, alertOf, type Message } from '../src/alerts/alert.ts'
 import { type Acknowledged, currentAcknowledgement, decodeState } from '../src/alerts/alert-state.ts'
 import { type AlertedAccount, openAlertMessages, readAlertedAccounts } from '../src/alerts/open-alert-message.ts'
-import { BATCH, type PlannedEvent, type StoredAcknowledgement, type StoredEvent } from '../src/delivery/event-store.ts'
+import {
+  BATCH,
+  leaveAccountEvents,
+  type PlannedEvent,
+  planAcknowledgement,
+  planEvents,
+  readAccountEvents,
+  readAcknowledgements,
+  type StoredAcknowledgement,
+  type StoredEvent,
+} from '../src/delivery/event-store.ts'
 import { defined } from '../src/runtime/defined.ts'
 import { isoOf } from '../src/text/format-time.ts'
 import type { JobDeps } from './job-deps.ts'
 
-export type EventsWork = Pick<
-  JobDeps,
-  'eventReceivers' | 'events' | 'alerts' | 'sending' | 'store' | 'keys' | 'clock' | 'log'
->
+export type EventsWork = Pick<JobDeps, 'eventReceivers' | 'alerts' | 'sending' | 'store' | 'keys' | 'clock' | 'log'>
 
 interface EventsRun {
   /** Daemons with another config run too. */
@@ -18,8 +25,6 @@ interface EventsRun {
   now: number
 }
 
-/** A node that took over may have lost that an event was put on its way: it stays for so long, and is put there again. */
-const KEPT_MS = 10_000
 /** Daemons with another config, and so other receivers, have seen what happened by then; checked at an interval. */
 const OTHERS_MS = 30_000
 const AGAIN_MS = 1_000
@@ -36,19 +41,19 @@ export async function sendEvents(deps: EventsWork): Promise<number | undefined> 
 }
 
 async function sendAccountEvents(deps: EventsWork, { hasOthers, now }: EventsRun): Promise<number | undefined> {
-  const { events, eventReceivers, log } = deps
-  if (eventReceivers.accounts.length === 0) {
-    await events.leaveAccountEvents(now)
+  if (deps.eventReceivers.accounts.length === 0) {
+    await leaveAccountEvents(deps, now)
     return undefined
   }
-  const waiting = await events.readAccountEvents()
+  const waiting = await readAccountEvents(deps)
   if (waiting.length === 0) return undefined
-  const planned = await events.plan(await accountMessages(deps, waiting), now)
-  if (planned > 0) log.info({ code: 'events.planned', count: planned }, 'events are on their way')
-  const done = waiting.filter(({ at }) => at + (hasOthers ? OTHERS_MS : KEPT_MS) <= now)
-  await events.forget(done.map(({ id }) => id))
-  if (waiting.length === BATCH && done.length > 0) return now
-  return done.length === waiting.length ? undefined : now + (hasOthers ? AGAIN_MS : KEPT_MS)
+  const done = hasOthers ? waiting.filter(({ at }) => at + OTHERS_MS <= now) : waiting
+  const ids = done.map(({ id }) => id)
+  const planned = await planEvents(deps, await accountMessages(deps, waiting), ids, now)
+  if (planned > 0) deps.log.info({ code: 'events.planned', count: planned }, 'events are on their way')
+  // The next sweep has what is on its way sent, and sees what was behind these.
+  if (planned > 0 || (waiting.length === BATCH && done.length > 0)) return now
+  return done.length === waiting.length ? undefined : now + AGAIN_MS
 }
 
 /** The same whichever daemon makes it. */
@@ -78,10 +83,10 @@ async function accountMessages(
 
 /** Each account is read once, however many are due. */
 async function sendAcknowledgements(deps: EventsWork, run: EventsRun): Promise<number | undefined> {
-  const { events, eventReceivers, store, keys } = deps
+  const { eventReceivers, store, keys } = deps
   const { now } = run
   if (eventReceivers.acknowledgements.length === 0) return undefined
-  const due = await events.readAcknowledgements()
+  const due = await readAcknowledgements(deps)
   const hubIds = [...new Set(due.map(({ hubId }) => hubId))].filter((hubId) => hubId >= 0)
   const accounts = await readAlertedAccounts(store, keys, hubIds)
   const open = new Map(accounts.map((account) => [account.hubId, openAlertsOf(deps, account, now)]))
@@ -102,7 +107,7 @@ function openAlertsOf({ alerts }: EventsWork, account: AlertedAccount, now: numb
 
 /** Only as long as the alert is open and this is its acknowledgement. Returns whether it stays due. */
 async function sendAcknowledgement(
-  { eventReceivers, events }: EventsWork,
+  deps: EventsWork,
   waiting: StoredAcknowledgement,
   open: OpenAlerts | undefined,
   { hasOthers, now }: EventsRun,
@@ -111,15 +116,15 @@ async function sendAcknowledgement(
   const acknowledged = currentAcknowledgement(decodeState(stored), now)
   const alert = open?.alerts.get(waiting.alert)
   if (acknowledged?.at !== waiting.at || alert === undefined) {
-    await events.planAcknowledgement({ alert: waiting.alert, newest: '', dueSince: waiting.dueSince }, [], now)
+    await planAcknowledgement(deps, { alert: waiting.alert, newest: '', dueSince: waiting.dueSince }, [], now)
     return false
   }
   const idOf = (receiver: string) => idFor('acknowledgement', `${waiting.alert} ${waiting.at}`, receiver)
-  const receivers = eventReceivers.acknowledgements.map((receiver) => ({ id: idOf(receiver), receiver }))
+  const receivers = deps.eventReceivers.acknowledgements.map((receiver) => ({ id: idOf(receiver), receiver }))
   const message = acknowledgementMessage(alert, acknowledged)
   const stays = hasOthers && now - Math.max(waiting.at, Number(waiting.dueSince)) < OTHERS_MS
   const what = { alert: waiting.alert, newest: alert.id, message, dueSince: stays ? '' : waiting.dueSince }
-  await events.planAcknowledgement(what, receivers, now)
+  await planAcknowledgement(deps, what, receivers, now)
   return stays
 }
 

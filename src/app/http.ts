@@ -1,7 +1,7 @@
 import { logoOf, readLogoFile } from '../../config/schema/logo.ts'
 import type { Config } from '../../config/schema/schema.ts'
 import type { HealthReport } from '../checks/health-report.ts'
-import { addressIn } from '../delivery/receivers/email/customer-mail.ts'
+import { addressIn } from '../delivery/receivers/email/smtp.ts'
 import { type AdminToken, mainToken, OF_CONFIG, OF_FILE, openTokenFile } from '../http/access/admin-tokens.ts'
 import type { OwnTokens } from '../http/access/known-tokens.ts'
 import type { TrustedHeaders } from '../http/access/trusted-person.ts'

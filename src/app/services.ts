@@ -10,7 +10,6 @@ import { AuditLog } from '../audit/audit-log.ts'
 import { readFleetFacts } from '../checks/facts.ts'
 import { outsideReport } from '../checks/outside.ts'
 import { Deliveries } from '../delivery/deliveries.ts'
-import { EventStore } from '../delivery/event-store.ts'
 import { ReceiverStore } from '../delivery/receiver-health.ts'
 import { DaemonStore } from '../heartbeat/daemons.ts'
 import { FailedCalls } from '../heartbeat/failed-calls.ts'
@@ -84,7 +83,6 @@ export function buildServices(resources: Resources, config: Config) {
     uninstallAfterRefusedMs: config.uninstall.afterRefused,
     alerts: { ...alertSettings(config), pageOf: pageOf(config), page: `${config.http.publicUrl}/` },
     sending: { store, keys, ...routingSettings(config), receivers: ofAlerts, silences, configs, log },
-    events: new EventStore(store, keys),
     eventReceivers: {
       accounts: receiversThatTake(config, 'accounts'),
       acknowledgements: receiversThatTake(config, 'acknowledgements'),

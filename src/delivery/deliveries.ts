@@ -4,9 +4,9 @@ import type { Store } from '../redis/connect.ts'
 import type { Keys } from '../redis/keys.ts'
 import type { Recorded } from '../redis/scripts.ts'
 import { iso, isoOf } from '../text/format-time.ts'
-import { GIVE_UP_AFTER } from './after-attempt.ts'
+import { type AttemptRecord, GIVE_UP_AFTER } from './after-attempt.ts'
 import type { Receiver } from './receiver.ts'
-import { type RecipientsRecord, recipientsJson } from './receiver-health.ts'
+import { recipientsJson } from './receiver-health.ts'
 
 /** One message on its way to one receiver. */
 export interface Delivery extends Pick<DeliveryHead, 'id' | 'receiver' | 'createdAt'> {
@@ -70,27 +70,6 @@ export interface LoggedAttempt {
   answer: number | null
   /** Moment of the next attempt, ISO 8601; null: never. */
   nextAt: string | null
-}
-
-export interface AttemptRecord {
-  /**
-   * `refused`: the address wants no more, and its receiver is switched off; `waits`: it is switched off too, and the delivery waits
-   * until it is enabled.
-   */
-  outcome: 'delivered' | 'retry' | 'dead' | 'refused' | 'waits'
-  /** Null unless there is a next one; of one that was refused: where its receiver has another address by now. */
-  nextAt: number | null
-  reason: string
-  /** None where nothing was tried. */
-  ms?: number | null
-  answer?: number | undefined
-  /** A mark of the address that was asked. */
-  address?: string | undefined
-  /** Until when that asked to be left alone, ms. */
-  pausedUntil?: number | undefined
-  /** Recipients that get it at the next attempt, alone. */
-  left?: readonly string[]
-  recipients?: RecipientsRecord
 }
 
 /** Twice the longest attempt: one that begins within the first half ends before another worker may have its receiver. */

@@ -39,64 +39,59 @@ export interface PlannedEvent {
   message: Message
 }
 
-export class EventStore {
-  readonly #store: Store
-  readonly #keys: Keys
+interface Sources {
+  store: Store
+  keys: Keys
+}
 
-  constructor(store: Store, keys: Keys) {
-    this.#store = store
-    this.#keys = keys
-  }
+/** The oldest waiting events. What is unreadable is forgotten. */
+export async function readAccountEvents({ store, keys }: Sources): Promise<StoredEvent[]> {
+  const found = await store.xrange(keys.accountEvents, '-', '+', 'COUNT', BATCH)
+  const events = found.map(eventOf)
+  const strange = found.flatMap(([id], n) => (events[n] === undefined ? [id] : []))
+  if (strange.length > 0) await store.xdel(keys.accountEvents, ...strange)
+  return events.filter((event) => event !== undefined)
+}
 
-  /** The oldest waiting events. What is unreadable is forgotten. */
-  async readAccountEvents(): Promise<StoredEvent[]> {
-    const found = await this.#store.xrange(this.#keys.accountEvents, '-', '+', 'COUNT', BATCH)
-    const events = found.map(eventOf)
-    await this.forget(found.flatMap(([id], n) => (events[n] === undefined ? [id] : [])))
-    return events.filter((event) => event !== undefined)
-  }
+/** No receiver here wants them. */
+export async function leaveAccountEvents({ store, keys }: Sources, now: number): Promise<void> {
+  await store.xtrim(keys.accountEvents, 'MINID', Math.max(0, Math.round(now - UNWANTED_KEPT_MS)))
+}
 
-  /** No receiver here wants them. */
-  async leaveAccountEvents(now: number): Promise<void> {
-    await this.#store.xtrim(this.#keys.accountEvents, 'MINID', Math.max(0, Math.round(now - UNWANTED_KEPT_MS)))
-  }
+/** Messages whose id is stored already are on their way. `done`: events that wait no longer, as of the same step. */
+export async function planEvents(
+  { store, keys }: Sources,
+  messages: readonly PlannedEvent[],
+  done: readonly string[],
+  now: number,
+): Promise<number> {
+  const args = messages.flatMap(({ id, receiver, hubId, message }) => {
+    return [id, receiver, hubId, message.type, JSON.stringify(message)]
+  })
+  return store.planEvents(keys.delivery.receiversDue, now, done.join(' '), ...args)
+}
 
-  /** Events whose id is stored already are on their way. */
-  async plan(events: readonly PlannedEvent[], now: number): Promise<number> {
-    if (events.length === 0) return 0
-    const args = events.flatMap(({ id, receiver, hubId, message }) => {
-      return [id, receiver, hubId, message.type, JSON.stringify(message)]
-    })
-    return this.#store.planEvents(this.#keys.delivery.receiversDue, now, ...args)
-  }
+/** Acknowledgements that are due, those first that have been for longest. */
+export async function readAcknowledgements({ store, keys }: Sources): Promise<StoredAcknowledgement[]> {
+  const due = await store.zrange(keys.acknowledgementsDue, '0', `${BATCH - 1}`, 'WITHSCORES')
+  const alerts = due.filter((_, n) => n % 2 === 0)
+  const stored = alerts.length === 0 ? [] : await store.hmget(keys.acknowledged, ...alerts)
+  return alerts.map((alert, n) => acknowledgementOf(alert, due[2 * n + 1] ?? '', stored[n] ?? ''))
+}
 
-  async forget(ids: readonly string[]): Promise<void> {
-    if (ids.length > 0) await this.#store.xdel(this.#keys.accountEvents, ...ids)
-  }
-
-  /** Acknowledgements that are due, those first that have been for longest. */
-  async readAcknowledgements(): Promise<StoredAcknowledgement[]> {
-    const { acknowledged, acknowledgementsDue } = this.#keys
-    const due = await this.#store.zrange(acknowledgementsDue, '0', `${BATCH - 1}`, 'WITHSCORES')
-    const alerts = due.filter((_, n) => n % 2 === 0)
-    const stored = alerts.length === 0 ? [] : await this.#store.hmget(acknowledged, ...alerts)
-    return alerts.map((alert, n) => acknowledgementOf(alert, due[2 * n + 1] ?? '', stored[n] ?? ''))
-  }
-
-  /**
-   * `newest`: the alert's newest transition, which a receiver must have; '' where the acknowledgement is over. `dueSince`: it is done,
-   * unless it came due again; '' where it stays due, for daemons with other receivers.
-   */
-  planAcknowledgement(
-    { alert, newest, message, dueSince }: { alert: string; newest: string; message?: Message; dueSince: string },
-    receivers: readonly { id: string; receiver: string }[],
-    now: number,
-  ): Promise<number> {
-    const ids = receivers.flatMap(({ id, receiver }) => [id, receiver])
-    const json = message === undefined ? '' : JSON.stringify(message)
-    const key = this.#keys.delivery.receiversDue
-    return this.#store.planAcknowledgement(key, now, alert, newest, json, dueSince, ...ids)
-  }
+/**
+ * `newest`: the alert's newest transition, which a receiver must have; '' where the acknowledgement is over. `dueSince`: it is done,
+ * unless it came due again; '' where it stays due, for daemons with other receivers.
+ */
+export function planAcknowledgement(
+  { store, keys }: Sources,
+  { alert, newest, message, dueSince }: { alert: string; newest: string; message?: Message; dueSince: string },
+  receivers: readonly { id: string; receiver: string }[],
+  now: number,
+): Promise<number> {
+  const ids = receivers.flatMap(({ id, receiver }) => [id, receiver])
+  const json = message === undefined ? '' : JSON.stringify(message)
+  return store.planAcknowledgement(keys.delivery.receiversDue, now, alert, newest, json, dueSince, ...ids)
 }
 
 function eventOf([id, [, hubId = '', , event = '']]: [id: string, fields: string[]]): StoredEvent | undefined {

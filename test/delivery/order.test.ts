@@ -6,7 +6,6 @@ import { DueSets } from '../../src/accounts/due-sets.ts'
 import { alertOf, type Message } from '../../src/alerts/alert.ts'
 import { sendAlerts } from '../../src/alerts/sending/send-alerts.ts'
 import { Deliveries } from '../../src/delivery/deliveries.ts'
-import { EventStore } from '../../src/delivery/event-store.ts'
 import type { AttemptOutcome, OutgoingDelivery, Receiver } from '../../src/delivery/receiver.ts'
 import { Movement } from '../../src/heartbeat/movement.ts'
 import type { Store } from '../../src/redis/connect.ts'
@@ -117,7 +116,6 @@ class Daemon {
     const sending = { ...relay.deps, store: own }
     const events = {
       ...common,
-      events: new EventStore(own, keys),
       eventReceivers: { accounts: NAMES, acknowledgements: [] },
       alerts: {} as never,
       sending,

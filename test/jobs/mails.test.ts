@@ -6,7 +6,7 @@ import type { Message } from '../../src/alerts/alert.ts'
 import { testMessage } from '../../src/alerts/kinds/delivery-alert.ts'
 import { decodeEntry } from '../../src/alerts/outbox.ts'
 import type { Receiver } from '../../src/delivery/receiver.ts'
-import { plimsollBody } from '../../src/delivery/receivers/webhook/plimsoll.ts'
+import { plimsollBody } from '../../src/delivery/receivers/webhook/send-webhook.ts'
 import { readNextAttempt } from '../../src/redis/present-receivers.ts'
 import { receiverStatus, receiverText } from '../../src/views/deliveries.ts'
 import { reply, startMailServer } from '../delivery/email/mail-server.ts'
@@ -60,7 +60,7 @@ async function open(options: SMTPServerOptions, settings: Record<string, unknown
     post: async (given: Message = testMessage('ops', clock.now(), 'https://plimsoll.example.com/deliveries')) => {
       const id = `msg_${++count}`
       const message = JSON.stringify(given)
-      await store.planEvents(keys.delivery.receiversDue, clock.now(), id, 'ops', count, given.type, message)
+      await store.planEvents(keys.delivery.receiversDue, clock.now(), '', id, 'ops', count, given.type, message)
       return id
     },
     /** What is due is tried, as much at a time as a daemon does, until the clock has moved on by `ms`. */

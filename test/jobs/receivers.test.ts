@@ -64,7 +64,7 @@ async function open(names: readonly string[] = ['ops-hook', 'ops-mail']) {
     post: async (receiver: string) => {
       const id = `msg_${++count}`
       const message = JSON.stringify(testMessage(receiver, clock.now(), PAGE))
-      await store.planEvents(keys.delivery.receiversDue, clock.now(), id, receiver, count, 'alert.test', message)
+      await store.planEvents(keys.delivery.receiversDue, clock.now(), '', id, receiver, count, 'alert.test', message)
       return id
     },
     /** Whatever is due is tried. */

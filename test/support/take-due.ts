@@ -1,6 +1,7 @@
 import { claimReceivers } from '../../jobs/deliver.ts'
 import { DueSets } from '../../src/accounts/due-sets.ts'
-import { type AttemptRecord, type Begun, Deliveries } from '../../src/delivery/deliveries.ts'
+import type { AttemptRecord } from '../../src/delivery/after-attempt.ts'
+import { type Begun, Deliveries } from '../../src/delivery/deliveries.ts'
 import type { Store } from '../../src/redis/connect.ts'
 import type { Keys } from '../../src/redis/keys.ts'
 

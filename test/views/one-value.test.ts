@@ -10,7 +10,7 @@ import { openAlertMessages, readAlertedAccounts } from '../../src/alerts/open-al
 import type { OpenAlert } from '../../src/alerts/open-alerts.ts'
 import { limitText } from '../../src/alerts/series-name.ts'
 import { renderEmail } from '../../src/delivery/receivers/email/send-email.ts'
-import { slackBody } from '../../src/delivery/receivers/slack/slack-body.ts'
+import { slackBody } from '../../src/delivery/receivers/slack/slack.ts'
 import { outlookOf } from '../../src/limits/forecast/outlook.ts'
 import { type AccountForecasts, storeForecasts } from '../../src/limits/forecast/stored-forecasts.ts'
 import { seriesById } from '../../src/limits/series.ts'

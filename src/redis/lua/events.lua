@@ -2,18 +2,20 @@
 
 --!step planEvents
 --!include delivery-step
--- Events of accounts go on their way, each behind those before of its account. An id that is known is passed over, so that it can
--- be done again at any time.
--- KEYS: any. ARGV: now, then of each, in their order: id, receiver, hubId, type, message (JSON). Returns how many are new.
+-- Events of accounts go on their way, each behind those before of its account, and wait no longer: a failover loses all of that, or
+-- nothing. An id that is known is passed over, so that it can be done again at any time.
+-- KEYS: any. ARGV: now, events that are done (with spaces between), then of each message, in their order: id, receiver, hubId, type,
+--   message (JSON). Returns how many are new.
 local now, planned = ARGV[1], 0
 
-for n = 2, #ARGV, 5 do
+for n = 3, #ARGV, 5 do
   local id, receiver, hubId, type, message = unpack(ARGV, n, n + 4)
   if redis.call('EXISTS', deliveryKey(id)) == 0 then
     plan(id, receiver, now, type, message, 'about', 'account=' .. hubId)
     planned = planned + 1
   end
 end
+for _, event in ipairs(words(ARGV[2])) do redis.call('XDEL', AT .. ':account-events', event) end
 return planned
 
 --!step planAcknowledgement

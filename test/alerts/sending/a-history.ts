@@ -11,8 +11,8 @@ import { decodeEntry, encodeEntry } from '../../../src/alerts/outbox.ts'
 import type { QuietHours, Route } from '../../../src/alerts/route.ts'
 import { sweepDigests } from '../../../src/alerts/send-digests.ts'
 import { sendAlerts } from '../../../src/alerts/sending/send-alerts.ts'
-import { type AttemptRecord, CLAIM_MS, Deliveries } from '../../../src/delivery/deliveries.ts'
-import { EventStore } from '../../../src/delivery/event-store.ts'
+import type { AttemptRecord } from '../../../src/delivery/after-attempt.ts'
+import { CLAIM_MS, Deliveries } from '../../../src/delivery/deliveries.ts'
 import type { Store } from '../../../src/redis/connect.ts'
 import type { Keys } from '../../../src/redis/keys.ts'
 import { NO_ACCOUNT, stepJson } from '../../../src/redis/steps.ts'
@@ -192,8 +192,7 @@ export async function live(history: History, by: GroupBy, judge: Judge, store: S
     const { next } = await sendAlerts(depsOf(config, through), now)
     const acknowledgements = config === 'old' ? ['mail', 'hook'] : RECEIVERS
     const eventReceivers = { accounts: [], acknowledgements }
-    const events = new EventStore(through, keys)
-    const again = await sendEvents({ ...jobsOf(config, through), eventReceivers, events } as never)
+    const again = await sendEvents({ ...jobsOf(config, through), eventReceivers } as never)
     const moments = [next, again].filter((at) => at !== undefined)
     return moments.length === 0 ? undefined : Math.min(...moments)
   }

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import * as z from 'zod'
 import type { Message } from '../../../src/alerts/alert.ts'
-import { slackBody } from '../../../src/delivery/receivers/slack/slack-body.ts'
+import { slackBody } from '../../../src/delivery/receivers/slack/slack.ts'
 import { aMessage, anAlert, onAccount, someChanges } from '../example-messages.ts'
 
 const HOME = 'https://plimsoll.example.com/'

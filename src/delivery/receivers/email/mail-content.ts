@@ -5,10 +5,11 @@ import { formatTime } from '../../../text/format-time.ts'
 import { type DescribedAlert, describeAlert, type MailFact } from '../../describe/describe-alert.ts'
 import { changeLine, describeChanges } from '../../describe/describe-changes.ts'
 import type { DescribedRecords } from '../../describe/describe-records.ts'
-import { subjectFor } from '../../describe/for-customer.ts'
+import { customerMessage, subjectFor } from '../../describe/for-customer.ts'
 import { type Action, type MailLinks, RECONNECT } from '../../describe/mail-links.ts'
 import { badgeOfMessage, totalOf } from '../../describe/subject.ts'
 import type { TemplateTexts } from '../../templates/message-template.ts'
+import { addressIn } from './smtp.ts'
 
 /** Content of both parts of a mail: sections, each of blocks one below the other. Nothing is escaped. */
 export interface MailContent {
@@ -39,7 +40,14 @@ export interface MailLine {
 const MAX_SECTIONS = 10
 const SECTIONS_OF_MANY = 3
 
-export function mailContent(message: Message, now: number, links: MailLinks, texts: TemplateTexts = {}): MailContent {
+/** `from` is where a reply goes. */
+export function mailContent(
+  message: Message,
+  now: number,
+  links: MailLinks & { from?: string },
+  texts: TemplateTexts = {},
+): MailContent {
+  if (links.isForCustomer && texts.body === undefined) return customerContent(message, links, texts.title)
   const sentBy = links.isForCustomer ? cleanText(links.appName ?? 'Plimsoll', 80) : 'Plimsoll'
   return {
     subject: texts.title ?? subjectFor(message, links),
@@ -150,4 +158,30 @@ function withoutRepeats(sections: readonly DescribedAlert[]): DescribedAlert[] {
   const said = new Set<string>()
   const isNew = ({ name, value }: MailFact) => name !== 'To do' || (!said.has(value) && said.add(value))
   return sections.map((one) => ({ ...one, facts: one.facts.filter(isNew) }))
+}
+
+/** A mail in a customer's words. */
+function customerContent(
+  message: Message,
+  links: MailLinks & { from?: string },
+  title: string | undefined,
+): MailContent {
+  const { subject, happened, limits, toDo, button, sender } = customerMessage(message, links)
+  const lines = limits.map(({ name, used, consequence, records }): MailLine => {
+    const below = consequence === '' ? records : [{ text: consequence }, ...records]
+    return { text: `${name}: ${used}`, below }
+  })
+  const blocks: (MailBlock | undefined)[] = [
+    { is: 'text', text: ['Hello,', ...happened].join('\n\n') },
+    lines.length === 0 ? undefined : { is: 'lines', title: 'Limits', lines },
+    toDo.length === 0 ? undefined : { is: 'lines', title: 'What to do', lines: toDo.map((text) => ({ text })) },
+    button === undefined ? undefined : { is: 'links', actions: [button] },
+    { is: 'text', text: 'Questions? Reply to this mail.' },
+  ]
+  return {
+    subject: title ?? subject,
+    badge: '',
+    sections: [blocks.filter((block) => block !== undefined)],
+    footer: `${sender}, ${addressIn(links.from ?? '')}\nYou get this mail because ${sender} was connected to your HubSpot account.`,
+  }
 }

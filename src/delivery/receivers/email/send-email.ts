@@ -5,7 +5,6 @@ import { type Message, subjectKey } from '../../../alerts/alert.ts'
 import { Secret } from '../../../runtime/secret.ts'
 import { cleanText } from '../../../text/clean-text.ts'
 import { countOf, formatCount, formatSeconds } from '../../../text/format-number.ts'
-import { customerMessage } from '../../describe/customer-message.ts'
 import { linksOfCustomer } from '../../describe/for-customer.ts'
 import type { MailLinks } from '../../describe/mail-links.ts'
 import {
@@ -19,7 +18,6 @@ import {
 import { type TemplateTexts, withFault } from '../../templates/message-template.ts'
 import type { ShownMessage, ShownReceiver } from '../receiver-kind.ts'
 import { createMailTokens, type MailTokens, NoAccessToken, type TokenLogin } from './access-tokens.ts'
-import { customerContent } from './customer-mail.ts'
 import { htmlPart } from './html-part.ts'
 import { mailContent } from './mail-content.ts'
 import {
@@ -276,11 +274,7 @@ export function renderEmail(
   links: MailLinks & { from?: string } = {},
   texts: TemplateTexts = {},
 ): RenderedEmail {
-  const { isForCustomer, from = '' } = links
-  const content =
-    isForCustomer && texts.body === undefined
-      ? customerContent({ ...customerMessage(message, links), ...(texts.title && { subject: texts.title }) }, from)
-      : mailContent(message, now, links, texts)
+  const content = mailContent(message, now, links, texts)
   return { subject: content.subject, text: textPart(content), html: htmlPart(content) }
 }
 

@@ -138,6 +138,11 @@ export function replyCode(response: string | undefined): { answer?: number } {
   return code === undefined ? {} : { answer: Number(code) }
 }
 
+/** Address of a sender, without the name that may be before it. */
+export function addressIn(from: string): string {
+  return from.replace(/^.*<(.+)>$/, '$1')
+}
+
 /** Host of an address, as EHLO names it: an IP goes in brackets. */
 export function ehloName(address: string): string {
   const { hostname } = new URL(address)

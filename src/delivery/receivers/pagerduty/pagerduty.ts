@@ -1,15 +1,21 @@
 import * as z from 'zod'
 import { secret, webAddress } from '../../../../config/schema/secrets.ts'
-import type { Message } from '../../../alerts/alert.ts'
+import { type Alert, alertOf, hasEnd, inOrder, type Message } from '../../../alerts/alert.ts'
 import { chunksOf } from '../../../runtime/chunks-of.ts'
+import { shorten } from '../../../text/clean-text.ts'
+import { describeAlert } from '../../describe/describe-alert.ts'
 import type { AttemptOutcome, OutgoingDelivery } from '../../receiver.ts'
-import { messageTemplate, withFault } from '../../templates/message-template.ts'
+import { messageTemplate, type TemplateTexts, withFault } from '../../templates/message-template.ts'
 import { insecureHttp, posted, templates } from '../common-settings.ts'
 import { createPost, postWayOut, readService } from '../http-post.ts'
 import { reachAddress } from '../reach-address.ts'
 import type { BodyContext, ReceiverKind, SettingsOf, ShownReceiver } from '../receiver-kind.ts'
-import { eventsOf, MOST_DETAIL } from './events.ts'
 
+/** PagerDuty cuts what is longer. */
+const MOST_SUMMARY = 1_024
+/** Longest fact: all together stay far below the 512 kB of an event. */
+const MOST_DETAIL = 2_000
+const MOST_RECORDS = 20
 /** Timeout for all events of a message together, as for one mail: half a claim is 30 s. */
 const TIMEOUT_MS = 25_000
 /** Events of one message under way at a time. Each is about another alert, so their order does not matter. */
@@ -109,3 +115,63 @@ const readEvents = readService(
   { status: 400, says: /./, is: 'message' },
   { status: 413, is: 'message' },
 )
+
+/** The events of one alert, to be sent one after the other. */
+interface AlertEvents {
+  /** The alert's transition. */
+  transition: string
+  events: object[]
+}
+
+/** One incident per alert: `dedup_key` is its own id, which it keeps from opening to closing. */
+function eventsOf(message: Message, context: BodyContext, textsOf: (message: Message) => TemplateTexts): AlertEvents[] {
+  return inOrder(message).map((alert) => {
+    const key = { dedup_key: shorten(alertOf(alert), 255) }
+    if (message.type === 'alert.acknowledged')
+      return { transition: alert.id, events: [{ event_action: 'acknowledge', ...key }] }
+    const resolve = { event_action: 'resolve', ...key }
+    const texts = textsOf({ ...message, data: { ...message.data, truncated: 0, alerts: [alert] } })
+    const trigger = { event_action: 'trigger', ...key, ...incidentOf(alert, message, context, texts) }
+    if (alert.status === 'resolved') return { transition: alert.id, events: [resolve] }
+    // Nothing else would ever resolve a moment.
+    return { transition: alert.id, events: hasEnd(alert) ? [trigger] : [trigger, resolve] }
+  })
+}
+
+function incidentOf(alert: Alert, { timestamp }: Message, { home, links }: BodyContext, texts: TemplateTexts) {
+  const { kind, level, measuredAt, rule, series } = alert
+  const {
+    subject,
+    headline,
+    details: told,
+    facts,
+    records,
+    actions,
+    url,
+  } = describeAlert(alert, Date.parse(timestamp), links)
+  const rows = records?.rows.slice(0, MOST_RECORDS) ?? []
+  const details: [string, string][] = [
+    ['What', texts.body ?? told],
+    ...facts.map(({ name, value }): [string, string] => [name, value]),
+    ...(records === undefined ? [] : [[`Records (${records.note})`, rows.map(rowText).join('\n')] as [string, string]]),
+  ]
+  return {
+    payload: {
+      summary: shorten(texts.title ?? `${subject}: ${headline}`, MOST_SUMMARY),
+      source: subject,
+      severity: hasEnd(alert) ? level : 'info',
+      timestamp: measuredAt,
+      ...(series !== undefined && { component: series.metric }),
+      group: rule,
+      class: kind,
+      custom_details: Object.fromEntries(details.map(([name, value]) => [name, shorten(value, MOST_DETAIL)])),
+    },
+    client: 'Plimsoll',
+    client_url: url ?? home,
+    links: actions.map(({ name, url: href }) => ({ href, text: name })),
+  }
+}
+
+function rowText({ label, id, usage }: { label?: string; id: string; usage: string }): string {
+  return `${label === undefined ? '' : `${label} `}#${id} ${usage}`
+}

@@ -7,7 +7,6 @@ import { createPost, type PostOptions } from '../http-post.ts'
 import type { BodyContext, BodyOf, ShownReceiver } from '../receiver-kind.ts'
 import { alertmanagerBody } from './alertmanager.ts'
 import { payloadBody } from './payload.ts'
-import { plimsollBody } from './plimsoll.ts'
 
 export interface WebhookOptions extends PostOptions {
   /** None: it is not signed. */
@@ -84,4 +83,11 @@ export type WebhookFormat = 'plimsoll' | 'alertmanager'
 const BODIES: Record<WebhookFormat, BodyOf> = {
   plimsoll: plimsollBody,
   alertmanager: alertmanagerBody,
+}
+
+/** The message as it is; what happened to an account has no alerts. */
+export function plimsollBody({ type, timestamp, data }: Message): string {
+  const { account } = data
+  const body = { type, timestamp, data: account === undefined ? data : { account } }
+  return JSON.stringify(body, (name, value) => (name === 'hublet' ? undefined : value))
 }
