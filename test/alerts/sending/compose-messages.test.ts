@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import type { Alert } from '../../../src/alerts/alert.ts'
 import type { FleetTrouble } from '../../../src/alerts/kinds/fleet-causes.ts'
 import { numberOf } from '../../../src/alerts/outbox.ts'
-import { composeMessages, recentOf } from '../../../src/alerts/sending/compose-messages.ts'
+import { recentOf } from '../../../src/alerts/sending/compose-messages.ts'
 import { type Item, RECENT } from '../../../src/alerts/sending/decide-sending.ts'
 import { holdReason } from '../../../src/alerts/sending/hold.ts'
 import type { SendState } from '../../../src/alerts/sending/send-state.ts'
@@ -21,34 +21,8 @@ const item = (alert: Alert, known: SendState = {}, decided = 0): Item => ({
   sendState: known,
 })
 
-const compose = (items: readonly Item[], max = 200) => composeMessages('rule=x', items, { max, perAlert: false }, NOW)
 const told = (number: number): SendState => ({
   lastSent: { place: '0-0', number, at: NOW, group: '' },
-})
-
-test.each<[string, Item, Alert['reason']]>([
-  ['first message about an alert names its beginning', item(anAlert({ id: 'a-3', reason: 'repeat' })), 'entered'],
-  ['next one does not', item(anAlert({ id: 'a-3', reason: 'repeat' }), told(2)), 'repeat'],
-  [
-    'first one after its end does again',
-    item(anAlert({ id: 'a-3', reason: 'repeat' }), {
-      lastSent: { place: '2-1', number: 2, at: NOW, isOver: true },
-    }),
-    'entered',
-  ],
-  [
-    'first one does not where others had it until it escalated',
-    item(anAlert({ id: 'a-2', reason: 'escalated' })),
-    'escalated',
-  ],
-  [
-    'first one does where it waited itself before that',
-    item(anAlert({ id: 'a-2', reason: 'escalated' }), { waits: { is: 'group', since: NOW, first: 1 } }),
-    'entered',
-  ],
-  ['message about an event does not', item(anAlert({ id: 'a-1', kind: 'limit-changed', reason: 'worse' })), 'worse'],
-])('the %s', (_, one, reason) => {
-  expect(compose([one])[0]?.message.data.alerts[0]?.reason).toBe(reason)
 })
 
 test('it is remembered what was sent: urgent levels, also of what is over by then; many of them; many accounts', () => {
