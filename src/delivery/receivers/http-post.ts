@@ -205,9 +205,9 @@ function fits({ status, says }: Meaning, answer: PostAnswer): boolean {
 export function postWayOut(place: string, answer: number | undefined, key = 'url'): string {
   if (answer === undefined) return `check ${place}.url, and that this machine may connect to it`
   if (answer >= 300 && answer < 400) return `put the address that it leads to into ${place}.url`
-  if (answer === 401 || answer === 403)
-    return `check ${[...new Set([`${place}.${key}`, `${place}.url`])].join(' and ')}: it refuses our credentials`
   if (answer === 404 || answer === 410) return `check ${place}.url: no messages are taken there any more`
   if (answer === 429 || answer >= 500) return 'the far side is in trouble: see its log, and try again in some minutes'
-  return `check ${place}.${key} and ${place}.url: it does not take such a message`
+  const settings = [...new Set([`${place}.${key}`, `${place}.url`])].join(' and ')
+  const isRefused = answer === 401 || answer === 403
+  return `check ${settings}: it ${isRefused ? 'refuses our credentials' : 'does not take such a message'}`
 }
