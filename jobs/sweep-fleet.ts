@@ -1,12 +1,13 @@
 import { decodeState } from '../src/alerts/alert-state.ts'
 import {
+  decideFleetAlerts,
   describeFailingPolls,
   describeReachable,
   describeRead,
   describeStale,
   describeThrottled,
+  type FleetFindings,
 } from '../src/alerts/kinds/fleet-alert.ts'
-import { decideFleetAlerts, type FleetFindings } from '../src/alerts/kinds/fleet-causes.ts'
 import { describeCalls, judgeCalls } from '../src/heartbeat/failed-calls.ts'
 import { judgeCoverage } from '../src/limits/coverage.ts'
 import { NO_ACCOUNT, stepJson } from '../src/redis/steps.ts'

@@ -1,5 +1,5 @@
 import { type FinishDeps, finishGrant } from '../src/accounts/finish-grant.ts'
-import { sweepDigests } from '../src/alerts/send-digests.ts'
+import { sweepDigests } from '../src/alerts/digest.ts'
 import { recheckWaiting } from '../src/alerts/sending/read-due.ts'
 import { sendAlerts } from '../src/alerts/sending/send-alerts.ts'
 import { dropRemovedReceivers } from '../src/delivery/removed-receivers.ts'

@@ -14,20 +14,9 @@ export const DELIVERY_FIELD = 'delivery/'
 
 const LEVELS: readonly unknown[] = ['ok', 'warning', 'critical'] satisfies SeriesState['level'][]
 
-/** States of alerts as they are in Redis: a field per series (or `token`, `poll`), its level first. */
-export function encodeState({
-  level,
-  rule,
-  since,
-  transitions,
-  sentAt,
-  lastSent,
-  pending,
-  ...more
-}: SeriesState): string {
-  const { foreseen, cause, acknowledged, wasAtBoth } = more
-  const last = { foreseen, cause, acknowledged, wasAtBoth }
-  return JSON.stringify({ level, rule, since, transitions, sentAt, lastSent, pending, ...last })
+/** States of alerts as they are in Redis: a field per series (or `token`, `poll`), its level first, which searches look for. */
+export function encodeState({ level, ...more }: SeriesState): string {
+  return JSON.stringify({ level, ...more })
 }
 
 /**

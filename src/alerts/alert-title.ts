@@ -2,8 +2,15 @@ import { DATA_TO_DO } from '../redis/installation.ts'
 import type { Cause } from '../tokens/endpoint/breaker.ts'
 import { type Alert, type AlertKind, type PollCause, UNINSTALL_RULE } from './alert.ts'
 import { DELIVERY_FIELD } from './alert-state.ts'
-import { CHECK_STATUS, ENDPOINT_CAUSE, RAISE_LIMIT, SEE_STATUS, TO_DO } from './kinds/fleet-alert.ts'
-import { alertOfCause, type FleetTrouble } from './kinds/fleet-causes.ts'
+import {
+  alertOfCause,
+  CHECK_STATUS,
+  ENDPOINT_CAUSE,
+  type FleetTrouble,
+  RAISE_LIMIT,
+  SEE_STATUS,
+  TO_DO,
+} from './kinds/fleet-alert.ts'
 import { limitText, seriesName } from './series-name.ts'
 
 /** An alert that is open, or one of its transitions, which has no field. */

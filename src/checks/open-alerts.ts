@@ -1,5 +1,5 @@
 import { alertTitle } from '../alerts/alert-title.ts'
-import type { FleetTrouble } from '../alerts/kinds/fleet-causes.ts'
+import type { FleetTrouble } from '../alerts/kinds/fleet-alert.ts'
 import { cleanText } from '../text/clean-text.ts'
 import { accountText, alertsText, worstText } from '../views/alert-texts.ts'
 import type { Check, Trouble } from './check.ts'

@@ -1,5 +1,4 @@
-import { firstExpiry, TO_DO } from '../alerts/kinds/fleet-alert.ts'
-import { alertOfCause } from '../alerts/kinds/fleet-causes.ts'
+import { alertOfCause, firstExpiry, TO_DO } from '../alerts/kinds/fleet-alert.ts'
 import { formatSpan } from '../text/format-number.ts'
 import type { Cause } from '../tokens/endpoint/breaker.ts'
 import { endpointTrouble } from '../views/fleet-health.ts'

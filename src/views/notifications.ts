@@ -1,6 +1,6 @@
 import type { Alert } from '../alerts/alert.ts'
 import { POLL_FIELD, TOKEN_FIELD } from '../alerts/alert-state.ts'
-import { DIGEST } from '../alerts/sending/group.ts'
+import { DIGEST } from '../alerts/sending/decide-sending.ts'
 import type { DeliveryHead, LoggedAttempt } from '../delivery/deliveries.ts'
 import { METRICS } from '../limits/reports/all-reports.ts'
 import { seriesId } from '../limits/series.ts'

@@ -2,8 +2,7 @@ import { chunksOf } from '../../runtime/chunks-of.ts'
 import { type Alert, type AlertLevel, byConsequence, hasEnd, type Message } from '../alert.ts'
 import { idsBetween, numberOf } from '../outbox.ts'
 import { joinCarried } from '../transition-log.ts'
-import { hurries, type Item, MASS, RECENT } from './decide-sending.ts'
-import { DIGEST } from './group.ts'
+import { DIGEST, hurries, type Item, MASS, RECENT } from './decide-sending.ts'
 
 /** So many urgent alerts at once are one event: later ones are sent together, when the interval is over. */
 const BURST = 20

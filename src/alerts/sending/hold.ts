@@ -4,7 +4,7 @@ import { NO_ACCOUNT } from '../../redis/steps.ts'
 import { type Alert, UNINSTALL_RULE } from '../alert.ts'
 import { decodeState } from '../alert-state.ts'
 import type { AlertsDeps } from '../deps.ts'
-import type { FleetTrouble } from '../kinds/fleet-causes.ts'
+import type { FleetTrouble } from '../kinds/fleet-alert.ts'
 import { endOfQuietTime, type Route, receiversOf, routeTo } from '../route.ts'
 import { type Silence, silenceOf } from '../silence.ts'
 

@@ -2,10 +2,7 @@ import { defined } from '../../runtime/defined.ts'
 import type { AlertLevel } from '../alert.ts'
 import type { HoldReason } from './hold.ts'
 
-/**
- * State of one alert for one receiver: the transition that it was sent last, and what it waits for. Times are ms.
- * Stored as JSON, `lastSent` under the name `told`.
- */
+/** State of one alert for one receiver, stored as JSON: the transition that it was sent last, and what it waits for. Times are ms. */
 export interface SendState {
   /** The transition that it was sent last, or is never sent. */
   lastSent?: SentLast
@@ -44,15 +41,14 @@ export interface Waits {
 }
 
 export function encodeSendState({ lastSent, waits }: SendState): string {
-  return lastSent === undefined && waits === undefined ? '' : JSON.stringify({ told: lastSent, waits })
+  return lastSent === undefined && waits === undefined ? '' : JSON.stringify({ lastSent, waits })
 }
 
 /** Unreadable text counts as nothing sent: only Plimsoll writes it. */
 export function decodeSendState(stored: string | null | undefined): SendState {
-  if (stored == null || stored === '') return {}
   try {
-    const { told, waits } = JSON.parse(stored) as { told?: SentLast; waits?: Waits }
-    return defined({ lastSent: told, waits })
+    const { lastSent, waits } = JSON.parse(stored || '{}') as SendState
+    return defined({ lastSent, waits })
   } catch {
     return {}
   }

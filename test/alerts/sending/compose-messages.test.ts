@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Alert } from '../../../src/alerts/alert.ts'
-import type { FleetTrouble } from '../../../src/alerts/kinds/fleet-causes.ts'
+import type { FleetTrouble } from '../../../src/alerts/kinds/fleet-alert.ts'
 import { numberOf } from '../../../src/alerts/outbox.ts'
 import { recentOf } from '../../../src/alerts/sending/compose-messages.ts'
 import { type Item, RECENT } from '../../../src/alerts/sending/decide-sending.ts'

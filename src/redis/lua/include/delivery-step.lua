@@ -31,7 +31,7 @@ end
 -- The transition that a receiver was sent last of an alert. Unreadable text counts as nothing sent.
 local function sentLast(receiver, alert)
   local isRead, sent = pcall(cjson.decode, redis.call('HGET', knownKey(receiver), alert) or '')
-  local last = isRead and type(sent) == 'table' and sent.told
+  local last = isRead and type(sent) == 'table' and sent.lastSent
   return type(last) == 'table' and last or nil
 end
 
