@@ -33,9 +33,10 @@ export function readLogged([transition, [, stored = '']]: [id: string, fields: s
 /** The place of a transition in the log: `1732183200000-0`. */
 export type TransitionRef = string
 
-/** The order in which they were committed. */
+/** The order in which they were committed: by both numbers of a place. Tens of thousands are sorted at once. */
 export function byCommit(one: TransitionRef, other: TransitionRef): number {
-  return one.localeCompare(other, 'en', { numeric: true })
+  const secondOf = (place: string) => Number(place.slice(place.indexOf('-') + 1))
+  return Number.parseInt(one, 10) - Number.parseInt(other, 10) || secondOf(one) - secondOf(other)
 }
 
 /** Transitions as deliveries carry them: ids, and for those that the message shows also their place. */

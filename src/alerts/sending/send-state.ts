@@ -1,4 +1,3 @@
-import { defined } from '../../runtime/defined.ts'
 import type { AlertLevel } from '../alert.ts'
 import type { HoldReason } from './hold.ts'
 
@@ -47,8 +46,7 @@ export function encodeSendState({ lastSent, waits }: SendState): string {
 /** Unreadable text counts as nothing sent: only Plimsoll writes it. */
 export function decodeSendState(stored: string | null | undefined): SendState {
   try {
-    const { lastSent, waits } = JSON.parse(stored || '{}') as SendState
-    return defined({ lastSent, waits })
+    return (JSON.parse(stored || '{}') as SendState | null) ?? {}
   } catch {
     return {}
   }
