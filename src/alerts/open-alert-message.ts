@@ -9,12 +9,12 @@ import { NO_ACCOUNT } from '../redis/steps.ts'
 import { defined } from '../runtime/defined.ts'
 import { isoOf } from '../text/format-time.ts'
 import type { Alert } from './alert.ts'
-import { decodeState, type SeriesState, transitionOf } from './alert-state.ts'
+import { transitionOf } from './alert-state.ts'
 import { alertTitle } from './alert-title.ts'
 import { daysLeftOf, thresholdOf } from './evaluation/decide.ts'
 import { sentBucket } from './evaluation/judge-bucket.ts'
 import { levelOf, type Rule, ruleFor } from './evaluation/rules.ts'
-import { storedStates } from './open-alerts.ts'
+import { type OpenState, openStatesIn, type StoredAlerts, storedStates } from './open-alerts.ts'
 import { seriesFields } from './series-name.ts'
 
 export interface OpenAlertSettings {
@@ -25,11 +25,7 @@ export interface OpenAlertSettings {
 }
 
 /** An account as it is, with what is stored of its alerts. */
-export interface AlertedAccount {
-  hubId: number
-  hubDomain: string
-  /** Stored states, by field. */
-  states: Record<string, string>
+export interface AlertedAccount extends StoredAlerts {
   readings: Readings | undefined
   forecasts: AccountForecasts | undefined
 }
@@ -54,31 +50,28 @@ export function readAlertedAccounts(store: Store, keys: Keys, hubIds: readonly n
  * open. Each has the id of its last transition: nothing new has happened.
  */
 export function openAlertMessages(settings: OpenAlertSettings, account: AlertedAccount, now: number): Alert[] {
-  const { hubId, hubDomain, states, readings } = account
+  const { hubId, hubDomain, readings } = account
   const owner = hubId === NO_ACCOUNT ? undefined : { hubId, hubDomain }
   const url = hubId === NO_ACCOUNT ? settings.page : settings.pageOf(hubId)
   const numbers = seriesById(readings)
-  return Object.entries(states).flatMap(([field, stored]) => {
-    const state = decodeState(stored)
-    if (state === undefined || state.level === 'ok') return []
-    const sent = { level: state.level, reason: 'repeat' as const, at: state.sentAt, url }
-    const alert = transitionOf(owner, field, state, sent)
-    if (parseSeriesId(field) === undefined) return [{ ...alert, message: `${alertTitle({ ...alert, field })}.` }]
-    const series = numbers.get(field) ?? sentBucket(field, state)
-    return [{ ...alert, ...bodyOf(settings, account, { field, state, series }, now) }]
+  return openStatesIn(account).map((open) => {
+    const { field, state } = open
+    const alert = transitionOf(owner, field, state, { level: state.level, reason: 'repeat', at: state.sentAt, url })
+    if (parseSeriesId(field) === undefined) return { ...alert, message: `${alertTitle({ ...alert, field })}.` }
+    return { ...alert, ...bodyOf(settings, account, open, numbers.get(field) ?? sentBucket(field, state), now) }
   })
 }
 
 function bodyOf(
   { rules }: OpenAlertSettings,
   account: AlertedAccount,
-  { field, state, series }: { field: string; state: SeriesState; series: Series | undefined },
+  { field, state }: OpenState,
+  series: Series | undefined,
   now: number,
 ): Partial<Alert> {
-  const name = parseSeriesId(field)
-  if (series === undefined) return defined({ series: name })
+  if (series === undefined) return defined({ series: parseSeriesId(field) })
   const rule = ruleFor(rules, account, series)
-  const threshold = state.level === 'ok' ? undefined : thresholdOf(levelOf(rule, state.level, series))
+  const threshold = thresholdOf(levelOf(rule, state.level, series))
   const at = account.readings === undefined ? undefined : readAt(series, account.readings)
   return {
     ...seriesFields(series),

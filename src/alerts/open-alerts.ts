@@ -139,26 +139,37 @@ export function storedStates(store: Store, keys: Keys, hubId: number): Promise<R
 }
 
 export async function openStatesOf(store: Store, keys: Keys, hubId: number): Promise<OpenState[]> {
-  const own = keys.account(hubId)
   const [hubDomain, states] = await Promise.all([
-    store.hget(own.account, 'hubDomain'),
+    store.hget(keys.account(hubId).account, 'hubDomain'),
     storedStates(store, keys, hubId),
   ])
+  return openStatesIn({ hubId, hubDomain: hubDomain ?? '', states })
+}
+
+/** The open ones of an account's stored states. */
+export function openStatesIn({ hubId, hubDomain, states }: StoredAlerts): OpenState[] {
   return Object.entries(states).flatMap(([field, stored]) => {
-    const { level = 'ok' as const, ...rest } = decodeState(stored) ?? {}
-    if (level === 'ok' || !('since' in rest)) return []
+    const state = decodeState(stored)
+    if (state === undefined || state.level === 'ok') return []
     return {
       hubId,
-      hubDomain: hubDomain ?? '',
+      hubDomain,
       field,
       stored,
-      state: { ...rest, level },
+      state: { ...state, level: state.level },
       // Made on first use: a hash for each alert of a large fleet is a third of the cost of counting them.
       get id() {
-        return alertId(hubId, field, rest.since)
+        return alertId(hubId, field, state.since)
       },
     }
   })
+}
+
+/** An account with the states of its alerts as stored, by field. */
+export interface StoredAlerts {
+  hubId: number
+  hubDomain: string
+  states: Record<string, string>
 }
 
 /** The alert of an account in a message that repeats it to the customer: without a page. */
