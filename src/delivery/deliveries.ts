@@ -20,7 +20,10 @@ export interface Delivery extends Pick<DeliveryHead, 'id' | 'receiver' | 'create
 }
 
 /** A receiver, and its score: until when one worker alone sends to it, with a random fraction that shows whose it is. */
-export type ClaimedReceiver = Record<'receiver', string> & Record<'claim', number>
+export interface ClaimedReceiver {
+  receiver: string
+  claim: number
+}
 
 /** A delivery that is to be sent now. */
 export interface Begun extends Delivery {
