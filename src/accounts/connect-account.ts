@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import type { TokenOwner } from '../provider/answers.ts'
 import type { ProviderClient } from '../provider/client.ts'
 import { opensLimits } from '../provider/dialects.ts'
@@ -6,13 +7,14 @@ import { isRedisAway } from '../redis/away.ts'
 import { type AlertWrites, bothWrites, stepJson, untilWritten } from '../redis/steps.ts'
 import type { Secret } from '../runtime/secret.ts'
 import type { TokenEndpoint } from '../tokens/endpoint/token-endpoint.ts'
-import { digestOf, forgetLatest, keepLatest, latestOf } from '../tokens/given-tokens.ts'
 import {
+  GRANT_ID_LENGTH,
   type Grant,
   keepGrant,
   newGrantId,
   OTHER_WORKER,
   type ParkDeps,
+  readGrant,
   takeIntent,
   tokensOf,
 } from '../tokens/parked-grants.ts'
@@ -50,10 +52,7 @@ export interface CodeDeps extends ConnectDeps {
 
 export type ConnectOutcome =
   | { is: 'connected' | 'reconnected'; hubId: number; hubDomain: string; scopes: string[] }
-  | { is: 'failed'; step: 'token' | 'metadata'; failure: ProviderFailure }
-
-/** `busy`: this very token is at work. */
-export type ConnectedByToken = ConnectOutcome | { is: 'busy' }
+  | { is: 'failed'; step: 'token'; failure: ProviderFailure }
 
 export type GrantOutcome =
   | ConnectOutcome
@@ -71,6 +70,9 @@ export type CodeOutcome =
   | { is: 'waits'; until: number }
   /** The code is spent, and Redis takes nothing: the grant is pending, or parked, and the install is finished once it does. */
   | { is: 'unstored' }
+
+/** `busy`: this very token is at work. */
+export type ConnectedByToken = CodeOutcome | { is: 'busy' }
 
 /**
  * Exchanges the code of a finished install (interface 4.1) and stores the account, or else the grant, whose id is `id`. `only`: no
@@ -161,40 +163,26 @@ const UNINSTALLED: ProviderFailure = {
 }
 
 /**
- * Takes over an account that was installed before: its refresh token is redeemed at once, which proves it. If that brings
- * another one, that is sealed before anything else can fail, and used in place of the one that was given from then on: the
- * latter may be worth nothing now. Throws VaultError where no key opens the sealed one.
+ * Takes over an account that was installed before: its refresh token is redeemed at once, which proves it. The tokens that come of that
+ * are a grant like any other, named by the token that was given: that may be worth nothing now, and where it is given again its grant is
+ * gone on with.
  */
 export async function connectWithRefreshToken(deps: ConnectDeps, given: Secret): Promise<ConnectedByToken> {
-  const holder = digestOf(given)
-  if (deps.pending.has(holder)) return { is: 'busy' }
-  return deps.pending.hold(holder, async () => {
-    const outcome = await redeemGiven(deps, given)
-    if (outcome.is !== 'failed') forgetLatest(deps.dataDir, given)
-    return outcome
+  const id = createHash('sha256').update(given.reveal()).digest('base64url').slice(0, GRANT_ID_LENGTH)
+  if (deps.pending.has(id)) return { is: 'busy' }
+  return deps.pending.hold(id, async () => {
+    const parked = await readGrant(deps, id)
+    if (parked !== undefined) return finishInHand(deps, parked.grant)
+    const install = { id, only: undefined, version: await takeIntent(deps) }
+    const sentAt = deps.clock.now()
+    const answer = await deps.provider.refresh(given)
+    if (!answer.ok) {
+      keepUnreadGrant(deps, answer.failure, install)
+      return { is: 'failed', step: 'token', failure: answer.failure }
+    }
+    const { refreshToken = given } = answer.value
+    return finishInHand(deps, { ...install, grantedAt: sentAt, ...tokensOf(answer.value, refreshToken, sentAt) })
   })
-}
-
-async function redeemGiven(deps: ConnectDeps, given: Secret): Promise<ConnectOutcome> {
-  const install = { id: newGrantId(), only: undefined, version: await takeIntent(deps) }
-  const refreshToken = latestOf(deps.vault, deps.dataDir, given)
-  const sentAt = deps.clock.now()
-  const answer = await deps.provider.refresh(refreshToken)
-  if (!answer.ok) {
-    keepUnreadGrant(deps, answer.failure, install)
-    return { is: 'failed', step: 'token', failure: answer.failure }
-  }
-  const latest = answer.value.refreshToken ?? refreshToken
-  const grant = { ...install, grantedAt: sentAt, ...tokensOf(answer.value, latest, sentAt) }
-  try {
-    keepLatest(deps, deps.dataDir, given, latest)
-  } catch (error) {
-    await deps.pending.park(grant, deps.clock.now()).catch(() => undefined)
-    throw error
-  }
-  const asked = await askIdentityPatiently(deps, grant)
-  if (!asked.ok) return { is: 'failed', step: 'metadata', failure: asked.failure }
-  return outcomeOf(await storeAccount(deps, grant, asked.value))
 }
 
 /** An answer with tokens that could not be read is sealed: a version that can read it goes on with the install. */
