@@ -30,7 +30,7 @@ const BATCH = 500
 async function bringForward({ store, keys, sending, queues, log, callMs }: JobDeps, now: number): Promise<void> {
   const before = (await store.hget(keys.fleet, 'set-back')) ?? ''
   const isBegun = Math.abs(now - Number(before)) < SET_BACK_CLAIM_MS
-  if (isBegun || (await store.replaceField(keys.fleet, 'set-back', before, now)) === 'stale') return
+  if (isBegun || (await store.replaceField(keys.fleet, 'set-back', before, now)) !== null) return
   const receivers = await store.zrange(keys.delivery.receivers, 0, '-1')
   const planned = [
     ...Object.values(keys.due),
@@ -42,8 +42,8 @@ async function bringForward({ store, keys, sending, queues, log, callMs }: JobDe
   const claimMs = Math.max(SET_BACK_CLAIM_MS, refreshClaimMs(callMs))
   for (const due of planned) while ((await store.bringForward(due, now, claimMs, BATCH)) === BATCH) {}
   await Promise.all(receivers.map((name) => store.hdel(keys.delivery.receiver(name), 'pausedUntil')))
-  // Pauses of the token endpoint were planned, too: they are learnt again. The turn of a sweep would last for hours.
-  await Promise.all([recheckWaiting(sending), store.hdel(keys.fleet, 'endpoint'), store.del(...SWEEPS.map(keys.turn))])
+  // Pauses of the token endpoint were planned, too: they are learnt again.
+  await Promise.all([recheckWaiting(sending), store.hdel(keys.fleet, 'endpoint')])
   await store.hset(keys.fleet, Object.fromEntries([...SWEEPS, 'claims'].map((mark) => [mark, now])))
   log.warn({ code: 'clock.set-back' }, 'the clock of Redis was set back: all that was planned is due now')
   await Promise.all(SWEEPS.map((kind) => queues.wake(kind, now)))

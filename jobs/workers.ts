@@ -22,8 +22,8 @@ export interface Workers {
 /** A daemon that leaves the queues to others. */
 export const NO_WORKERS: Workers = { wake: () => {}, stop: async () => {} }
 
-/** Another daemon that has just swept found what this one would find; later work is found a moment later. */
-const TURN_MS = 400
+/** A daemon that has just swept found what this one would find; what comes later is found a moment later. */
+const JUST_SWEPT_MS = 400
 
 /** The sweeps of this daemon, and its workers on the queues: each job works by the services in force at its begin. */
 export function startWorkers(connection: Store, inForce: InForce<JobDeps>): Workers {
@@ -33,9 +33,9 @@ export function startWorkers(connection: Store, inForce: InForce<JobDeps>): Work
   setMaxListeners(0, stopping.signal, abandon.signal) // One per chunk under way.
   const workers = openWorkers(connection, inForce, { stopping: stopping.signal, abandon: abandon.signal })
   const check = async (now: JobDeps, kind: SweepKind) => {
-    const isOurs = await now.store.set(now.keys.turn(kind), 1, 'PX', TURN_MS, 'NX')
-    if (isOurs !== 'OK') return now.clock.now() + TURN_MS
-    return sweep(now, kind)
+    const sweptAt = Number(await now.store.hget(now.keys.fleet, kind))
+    const isJustSwept = Math.abs(now.clock.now() - sweptAt) < JUST_SWEPT_MS
+    return isJustSwept ? sweptAt + JUST_SWEPT_MS : sweep(now, kind)
   }
   // One that hangs must be seen here: the sweeps of other daemons go on.
   const watched = (kind: SweepKind) => movement.watch(`sweep ${kind}`, () => inForce.run((now) => check(now, kind)))

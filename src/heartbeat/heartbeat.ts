@@ -28,7 +28,7 @@ interface HeartbeatWork {
  * can't be read is not reported: silence is the alarm then. The ping is not awaited.
  */
 export async function sweepHeartbeat(deps: HeartbeatWork): Promise<undefined> {
-  const { heartbeats, heartbeat, clock } = deps
+  const { heartbeats, heartbeat, clock, log } = deps
   if (heartbeat === undefined) return
   const now = clock.now()
   if (!(await heartbeats.take(heartbeat.everyMs, now))) return
@@ -36,22 +36,12 @@ export async function sweepHeartbeat(deps: HeartbeatWork): Promise<undefined> {
   // A Redis that was away is waited for; what was true before is no evidence for now.
   if (clock.now() - now > heartbeat.everyMs) return
   const verdict: HeartbeatVerdict = reasons.length === 0 ? { ok: true } : { ok: false, reasons }
-  await noteVerdict(deps, verdict, heartbeat.everyMs, now)
-  void ping(deps, heartbeat.pinger, verdict.ok, verdict.ok ? summary : reasons.join('\n'))
-}
-
-async function noteVerdict(
-  { heartbeats, log }: HeartbeatWork,
-  verdict: HeartbeatVerdict,
-  everyMs: number,
-  now: number,
-): Promise<void> {
   const last = await heartbeats.last()
   const isNews = last?.verdict.ok !== verdict.ok
-  await heartbeats.note(verdict, isNews ? now : (last?.since ?? now), everyMs, now)
-  if (!isNews) return
-  if (!verdict.ok) log.error({ code: 'heartbeat.fail', reasons: verdict.reasons }, verdict.reasons.join(' '))
-  else if (last !== undefined) log.info({ code: 'heartbeat.ok' }, 'all is within bounds again')
+  await heartbeats.note(verdict, isNews ? now : (last?.since ?? now), heartbeat.everyMs, now)
+  if (isNews && !verdict.ok) log.error({ code: 'heartbeat.fail', reasons }, reasons.join(' '))
+  if (isNews && verdict.ok && last !== undefined) log.info({ code: 'heartbeat.ok' }, 'all is within bounds again')
+  void ping(deps, heartbeat.pinger, verdict.ok, verdict.ok ? summary : reasons.join('\n'))
 }
 
 /** One that fails is not tried again: the next one comes within the minute. */
@@ -97,8 +87,11 @@ export class HeartbeatStore {
 
   /** True where the heartbeat of this period is the caller's: of all daemons one gets it. */
   async take(everyMs: number, now: number): Promise<boolean> {
-    const turn = this.#keys.turn(`heartbeat-${Math.floor(now / everyMs)}`)
-    return (await this.#store.set(turn, now, 'PX', 2 * everyMs, 'NX')) === 'OK'
+    const { heartbeat } = this.#keys
+    const period = Math.floor(now / everyMs)
+    const before = (await this.#store.hget(heartbeat, 'period')) ?? ''
+    if (before === String(period)) return false
+    return (await this.#store.replaceField(heartbeat, 'period', before, period)) === null
   }
 
   async last(): Promise<LastHeartbeat | undefined> {

@@ -74,7 +74,7 @@ export function connectRedis(
       ? { maxRetriesPerRequest: retriesOfPages(address), commandTimeout: pagesMs, enableAutoPipelining: false }
       : { maxRetriesPerRequest: null, enableAutoPipelining: purpose === 'steps' }),
     // A pipeline for one command costs as much as the command. A name here is also meant for its `Buffer` twin.
-    autoPipeliningIgnoredCommands: ['storeTokens', 'changeEndpoint'],
+    autoPipeliningIgnoredCommands: ['storeTokens', 'replaceField'],
   }
   const store = open(address, options)
   // "No node can be used" names no cause: the error of the last node of a cluster does.

@@ -26,8 +26,6 @@ export function createKeys(prefix: string) {
     own: (hubId: number) => `${tag}:account:${hubId}`,
     ...fleetKeys(tag),
     ...sharedKeys(tag),
-    /** Format of the data of development versions, whose other keys are not read. */
-    formerFormat: `${prefix}:format`,
     /** Digests that come every day or week. zset: receiver -> when its last digest was made, ms; until there is one, since when it wants digests */
     digests: { sent: `${tag}:digests` },
     grants: grantKeys(tag),
@@ -52,20 +50,17 @@ function sharedKeys(tag: string) {
      * - `connectedAt`: when an account was connected last, ms
      * - `config`: the fingerprint of the config that a daemon started with last, or took over
      * - `endpoint`: what all workers know of the token endpoint (JSON)
+     * - `closed-key:` and the id of a key that a rekey has closed: that rekey; no token is written under it
      */
     fleet: `${tag}:fleet`,
-    /** string, expires: a daemon has just swept, or has the heartbeat of a period */
-    turn: (of: string) => `${tag}:turn:${of}`,
     /** hash: id of each key that stored values may be encrypted with -> a known value, encrypted with it */
     canaries: `${tag}:canaries`,
-    /** hash: id of each key that a rekey has closed -> that rekey; no token is written under one of them */
-    closedKeys: `${tag}:closed-keys`,
     /**
      * hash: daemon, or command that writes tokens -> its version, since when it runs, when it reported last, the fingerprint of its
      * config, the key that it encrypts with (JSON)
      */
     daemons: `${tag}:daemons`,
-    /** hash: the last heartbeat that was sent: when, since when, the reasons, the outcome of the ping */
+    /** hash: the last heartbeat that was sent: its period, when, since when, the reasons, the outcome of the ping */
     heartbeat: `${tag}:heartbeat`,
     /** hash: day and name -> how many calls to the provider were answered, or failed, or forecasts ended so on that day; 30 days */
     dayCounts: `${tag}:day-counts`,

@@ -30,14 +30,12 @@ export type Recorded = 'recorded' | 'unknown' | 'moved' | 'disabled' | 'refused'
  * its keys and arguments and what it returns. `--!include NAME` is replaced by the text of `lua/include/NAME.lua`.
  */
 const STEPS = {
-  claimDue: on<[claimed: string[], next: string]>(1),
   readTime: on<number>(1, 'alone'),
   moveClaim: on<number>(1),
   bringForward: on<number>(1),
   claimAccounts: on<[claim: string, ...hubIds: string[]]>(2),
   claimAccount: on<'gone' | 'held' | [claim: string, before: string]>(2),
-  claimRefreshes: on<[claim: string, ...read: (string | Error)[][]]>(1),
-  claimRefresh: on<'gone' | 'held' | [claim: string, read: string[]]>(1),
+  claimRefreshes: on<'gone' | 'held' | [claim: string, ...read: (string | Error)[][]]>(1),
   storeTokens: ofMany<(Stored | Error)[]>(),
   recordRefreshFailure: on<'recorded' | 'lost'>(1),
   connectAccount: on<'connected' | 'reconnected' | 'known' | 'stale' | 'uninstalled' | 'strange'>(1),
@@ -53,10 +51,9 @@ const STEPS = {
   replaceHistory: on<'replaced' | 'lost'>(1),
   putAside: on<'put aside'>(1),
   noteTokenServed: on<'noted' | 'stale'>(1),
-  replaceField: on<'replaced' | 'stale'>(1),
+  replaceField: on<string | null>(1),
   sendDigest: on<'sent' | 'lost'>(1),
   changeAlerts: on<'changed' | 'stale'>(1),
-  changeEndpoint: on<string | null>(1),
   registerKey: on<'registered' | 'stale'>(2, 'alone'),
   retireKeys: on<string[]>(2, 'alone'),
   rekeyAccount: on<number>(2, 'alone'),

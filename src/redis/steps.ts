@@ -85,7 +85,8 @@ export class EndpointText {
     let stored = this.#known ?? (await this.read())
     const written = await untilWritten('the state of the token endpoint', async () => {
       const { after, alerts = NO_ALERT_WRITES, result } = await decide(stored)
-      const found = await this.#store.changeEndpoint(this.#keys.own(NO_ACCOUNT), stored, after, stepJson(alerts))
+      const written = ['endpoint', stored, after, stepJson(alerts)] as const
+      const found = await this.#store.replaceField(this.#keys.fleet, ...written)
       if (found === null) return { after, result }
       stored = found
       return 'stale'

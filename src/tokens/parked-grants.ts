@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { TokenAnswer } from '../provider/answers.ts'
 import type { ProviderFailure } from '../provider/failure.ts'
+import { claimMark, freshChance } from '../redis/claim-mark.ts'
 import type { Store } from '../redis/connect.ts'
 import type { Keys } from '../redis/keys.ts'
 import { NO_ACCOUNT } from '../redis/steps.ts'
@@ -79,7 +80,8 @@ export async function readGrant(
 /** Ids of those that are due, which are due again once the claim ends, and how long ago it was asked for. */
 export async function claimGrants({ store, keys, clock }: InRedis & Pick<ParkDeps, 'clock'>) {
   const age = clock.stopwatch()
-  const [ids] = await store.claimDue(keys.grants.due, clock.now(), MOST, clock.now() + GRANT_CLAIM_MS)
+  const mark = claimMark(freshChance())
+  const [, ...ids] = await store.claimAccounts(keys.grants.due, keys.fleet, MOST, GRANT_CLAIM_MS, mark)
   return { ids, age }
 }
 

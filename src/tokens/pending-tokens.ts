@@ -16,8 +16,8 @@ const KEPT_MS = 60_000
 const CLOSE_CHECK_MS = 20
 /** A Redis that was emptied may get its data back for so long; an account that was forgotten is known to it as long. */
 export const UNKNOWN_KEPT_MS = 30 * 86_400_000
-/** A worker has a grant to itself for so long: longer than all calls of a callback take. */
-export const GRANT_CLAIM_MS = 60_000
+/** A worker has a grant to itself for so long: longer than all calls of a callback take, and over by the second sweep after it. */
+export const GRANT_CLAIM_MS = 59_000
 
 /** A hub id, or the id of a grant whose account is not known yet. */
 export type Holder = number | string

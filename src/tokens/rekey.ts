@@ -7,7 +7,7 @@ import type { Clock } from '../runtime/clock.ts'
 import { resealLines } from './sealed-tokens.ts'
 import { parseAccess } from './stored-access.ts'
 import { keyIdOf, type TokenField, type Vault, VaultError } from './vault.ts'
-import { readKnownKeys } from './vault-keys.ts'
+import { closedKey, readKnownKeys } from './vault-keys.ts'
 
 /** A process that encrypts tokens: a rekey waits for it, which may write nothing for half an hour, and then with its old key. */
 export interface Writer {
@@ -99,7 +99,7 @@ export async function rekeyAll(deps: RekeyDeps, watcher: RekeyWatcher): Promise<
   const known = new Set([...(await readKnownKeys(deps.store, deps.keys)).keys(), ...others])
   known.delete(keyId)
   const own = newOperation()
-  if (known.size > 0) await deps.store.hset(deps.keys.closedKeys, ...[...known].flatMap((id) => [id, own]))
+  if (known.size > 0) await deps.store.hset(deps.keys.fleet, ...[...known].flatMap((id) => [closedKey(id), own]))
   const { neededKeys, unopened, ...walked } = await walkAll(deps, watcher)
   const rekeyed = { ...begun, ...walked, unopened: [...unopened.values()] }
   if (watcher.signal.aborted) return { ...rekeyed, is: 'stopped' }
@@ -107,7 +107,7 @@ export async function rekeyAll(deps: RekeyDeps, watcher: RekeyWatcher): Promise<
   const needed = (await deps.writers()).flatMap(({ daemon, needs }) => needs.map((key) => ({ daemon, key })))
   const kept = new Set([...neededKeys, ...needed.map(({ key }) => key)])
   const retired = [...known].filter((id) => !kept.has(id))
-  const opened = await deps.store.retireKeys(deps.keys.canaries, deps.keys.closedKeys, own, ...retired)
+  const opened = await deps.store.retireKeys(deps.keys.canaries, deps.keys.fleet, own, ...retired)
   if (opened.length > 0) return { ...rekeyed, is: 'writing', writingKeys: opened }
   return { ...rekeyed, is: 'clean', removable: others.filter((id) => !kept.has(id)), needed }
 }

@@ -123,16 +123,21 @@ export class TokenStore {
    * them are the nearest to the end of their tokens, from the one at `first` on: from 0, the nearest, up to 1, the farthest.
    */
   async claim(most: number, ms: number, first = 0): Promise<ReadRefresh[]> {
-    const own = this.#keys.own(NO_ACCOUNT)
-    const [claim, ...read] = await this.#store.claimRefreshesBuffer(own, most, ms, this.#mark(), first)
-    return read.map((one) => readRefresh(claim, one))
+    const claimed = await this.#claim(NO_ACCOUNT, ms, most, first)
+    return typeof claimed === 'string' ? [] : claimed
   }
 
   /** Claims one account, whenever it is due. `held`: another worker has it. */
   async claimOne(hubId: number, ms: number): Promise<'gone' | 'held' | ReadRefresh> {
-    const claimed = await this.#store.claimRefreshBuffer(this.#keys.own(hubId), ms, this.#mark())
+    const claimed = await this.#claim(hubId, ms)
+    return typeof claimed === 'string' ? claimed : (claimed[0] ?? 'gone')
+  }
+
+  async #claim(hubId: number, ms: number, ...which: number[]): Promise<'gone' | 'held' | ReadRefresh[]> {
+    const claimed = await this.#store.claimRefreshesBuffer(this.#keys.own(hubId), ms, this.#mark(), ...which)
     if (Buffer.isBuffer(claimed)) return claimed.toString() === 'held' ? 'held' : 'gone'
-    return readRefresh(...claimed)
+    const [claim, ...read] = claimed
+    return read.map((one) => readRefresh(claim, one))
   }
 
   /** Ends a refresh that came to nothing, and puts the account where its plan says. */

@@ -38,7 +38,7 @@ export async function checkKeys(
     const problems = judgeKeys(known, vault, missing)
     if (problems.length > 0) throw new KeysError(problems)
     return store
-      .registerKey(keys.canaries, keys.closedKeys, id, canaryOf(vault), ...known.keys())
+      .registerKey(keys.canaries, keys.fleet, id, canaryOf(vault), ...known.keys())
       .catch((error: unknown) => {
         // Redis may refuse writes, as when its disk is full: stored values can be read all the same.
         if (known.has(id) && refusesWrites(error)) return 'registered'
@@ -54,7 +54,12 @@ function canaryOf(vault: Vault): Buffer {
 /** At an interval: a Redis that took over, or was emptied, may not know the key that this process encrypts with. */
 export async function keepKnown(store: Store, keys: Keys, vault: Vault): Promise<void> {
   const [id] = vault.keyIds
-  if ((await store.hexists(keys.closedKeys, id)) === 0) await store.hsetnx(keys.canaries, id, canaryOf(vault))
+  if ((await store.hexists(keys.fleet, closedKey(id))) === 0) await store.hsetnx(keys.canaries, id, canaryOf(vault))
+}
+
+/** The field of the fleet by which no token is written under a key any more. */
+export function closedKey(id: string): string {
+  return `closed-key:${id}`
 }
 
 /** The problems of the keys in `vault`, one line each. */

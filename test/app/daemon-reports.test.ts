@@ -91,7 +91,7 @@ test('a command that writes tokens reports its key, and is no daemon; who lacks 
   await mine.report()
   expect(await redis.store.hkeys(keys.canaries)).toEqual(['k1'])
   await redis.store.del(keys.canaries)
-  await redis.store.hset(keys.closedKeys, 'k1', 'a-rekey')
+  await redis.store.hset(keys.fleet, 'closed-key:k1', 'a-rekey')
   await mine.report()
   expect(await redis.store.hkeys(keys.canaries)).toEqual([])
   await mine.stop()

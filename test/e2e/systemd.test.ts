@@ -106,9 +106,9 @@ describe.skipIf(!canNotify)('a daemon that systemd started (left out where there
   })
 
   test('says nothing of progress once its sweeps no longer end, though it runs and answers', async () => {
-    // As if another daemon had always just looked.
-    const turn = createKeys('plimsoll').turn('alerts')
-    await scene.redis.connect().set(turn, 1)
+    // What it looks for can't be read.
+    const { unsent } = createKeys('plimsoll')
+    await scene.redis.connect().set(unsent, 1)
     const line = await daemon.line(/"systemd\.no-progress"/)
     expect(JSON.parse(line)).toMatchObject({
       level: 'error',
@@ -123,7 +123,7 @@ describe.skipIf(!canNotify)('a daemon that systemd started (left out where there
         .filter((one) => one === 'WATCHDOG=1'),
     ).toEqual([])
     expect(status).toEqual([expect.stringMatching(/^STATUS=.*sweep:.* allowed/)])
-    await scene.redis.connect().del(turn)
+    await scene.redis.connect().del(unsent)
     await heard('WATCHDOG=1', since)
   })
 

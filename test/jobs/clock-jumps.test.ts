@@ -190,15 +190,6 @@ describe('all that was planned is brought forward', () => {
   })
 })
 
-test('a sweep whose turn a daemon had taken has not to wait until the clock shows that time again', async () => {
-  const w = await openWorld(redis)
-  await w.sweep('refresh-tokens')
-  const turn = w.keys.turn('poll-limits')
-  await w.store.set(turn, 1, 'PX', AHEAD)
-  await setClock(w, -AHEAD)
-  expect(await w.store.exists(turn)).toBe(0)
-})
-
 test('a token that another daemon obtained just now, by a clock that is a moment ahead, is not refreshed again', async () => {
   const w = await openWorld(redis)
   await w.account()

@@ -1,17 +1,11 @@
-import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { DueSets } from '../../src/accounts/due-sets.ts'
 import type { Keys } from '../../src/redis/keys.ts'
 import { TokenStore } from '../../src/tokens/token-store.ts'
 import { redisOfFile } from '../support/of-file.ts'
 
 const redis = redisOfFile()
 const NOW = 1_763_719_200_000
-
-/** A claim, as the due sets make it. */
-async function claim(keys: Keys, now: number, limit: number) {
-  const [hubIds, next] = await redis.store.claimDue(keys.due.refresh, now, limit, now + 60_000)
-  return { hubIds: hubIds.map(Number), next: next === '' ? undefined : Number(next) }
-}
 
 async function plan(keys: Keys, moments: Record<number, number>): Promise<void> {
   for (const [hubId, at] of Object.entries(moments)) await redis.store.zadd(keys.due.refresh, at, hubId)
@@ -32,37 +26,24 @@ test('what is planned for later is brought forward a part at a time, and claims 
 describe('a claim', () => {
   test('is made once: of many claimers at once each account goes to one', async () => {
     const keys = redis.freshKeys()
+    const due = new DueSets(redis.store, keys)
     const all = Array.from({ length: 200 }, (_, n) => 1 + 64 * n)
-    await plan(keys, Object.fromEntries(all.map((hubId) => [hubId, NOW - 1])))
-    const claims = await Promise.all(Array.from({ length: 30 }, () => claim(keys, NOW, 10)))
-    const claimed = claims.flatMap(({ hubIds }) => hubIds)
+    for (const hubId of all) await redis.store.zadd(keys.due.poll, 1, hubId)
+    const claims = await Promise.all(Array.from({ length: 30 }, () => due.claim('poll', 10, 60_000)))
+    const claimed = claims.flat().map(({ hubId }) => hubId)
     expect(claimed.sort((a, b) => a - b)).toEqual(all)
   })
 
-  test('takes what has been due for longest, holds it for as long as it says, and names the next moment', async () => {
-    const run = fc.record({
-      offsets: fc.uniqueArray(fc.integer({ min: -100_000, max: 100_000 }), { maxLength: 20 }),
-      steps: fc.array(fc.record({ passes: fc.nat(40_000), limit: fc.integer({ min: 1, max: 5 }) }), { maxLength: 12 }),
-    })
-    await fc.assert(
-      fc.asyncProperty(run, async ({ offsets, steps }) => {
-        const keys = redis.freshKeys()
-        const due = new Map(offsets.map((offset, n) => [1 + 64 * n, NOW + offset]))
-        await plan(keys, Object.fromEntries(due))
-        let now = NOW
-        for (const { passes, limit } of steps) {
-          now += passes
-          const { hubIds, next } = await claim(keys, now, limit)
-          const dueNow = [...due].filter(([, at]) => at <= now).map(([, at]) => at)
-          const longest = dueNow.sort((a, b) => a - b).slice(0, limit)
-          expect(hubIds.map((hubId) => due.get(hubId))).toEqual(longest)
-          for (const hubId of hubIds) due.set(hubId, now + 60_000)
-          expect(next).toBe(due.size === 0 ? undefined : Math.min(...due.values()))
-        }
-        expect(await redis.store.zcard(keys.due.refresh)).toBe(due.size)
-      }),
-      { numRuns: 40 },
-    )
+  test('takes what has been due for longest, and holds it for as long as it says', async () => {
+    const keys = redis.freshKeys()
+    const due = new DueSets(redis.store, keys)
+    const now = await redis.store.readTime(keys.fleet)
+    for (const [hubId, ms] of [-60_000, -10, -30_000, 60_000, -20].entries())
+      await redis.store.zadd(keys.due.poll, now + ms, hubId + 1)
+    const take = async (most: number) => (await due.claim('poll', most, 30_000)).map(({ hubId }) => hubId)
+    expect([await take(2), await take(9), await take(9)]).toEqual([[1, 3], [5, 2], []])
+    expect(await due.when('poll', 1)).toBeGreaterThanOrEqual(now + 30_000)
+    expect(await due.when('poll', 1)).toBeLessThan(now + 60_000)
   })
 })
 

@@ -112,7 +112,7 @@ test('transitions go where everybody looks for them: to the log, and to the news
 function endpoint() {
   const keys = redis.freshKeys()
   const change = (before: string, after: string, alerts: AlertWrites = NO_ALERT_WRITES) =>
-    redis.store.changeEndpoint(keys.own(0), before, after, stepJson(alerts))
+    redis.store.replaceField(keys.fleet, 'endpoint', before, after, stepJson(alerts))
   return { keys, change, alerts: keys.account(0).alerts }
 }
 

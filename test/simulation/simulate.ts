@@ -592,9 +592,9 @@ class Simulation {
   }
 
   #noteClaims({ process, step, hubId: account, args: [set, hubId], answer }: DoneStep): void {
-    const of = { claimAccount: [hubId], claimAccounts: answer, claimDue: ['grant'] }[step]
+    const of = { claimAccount: [hubId], claimAccounts: set === NAMES.grantsDue ? ['grant'] : answer }[step]
     const isOurs = set === NAMES.due('refresh') || set === NAMES.grantsDue
-    const some = step.startsWith('claimRefresh') ? [account, ...[answer].flat(2)] : isOurs ? of : []
+    const some = step.startsWith('claimRefreshes') ? [account, ...[answer].flat(2)] : isOurs ? of : []
     for (const one of Array.isArray(answer) && Array.isArray(some) ? some : [])
       this.#claimedAt.set(`${process.name} ${one}`, process.clock.steady())
   }
@@ -614,7 +614,7 @@ class Simulation {
     const at = process.clock.steady()
     if (step === 'hset' && key === NAMES.daemons) this.#keysReported.set(name, { ...JSON.parse(String(text)), at })
     if (step === 'hdel' && key === NAMES.daemons) this.#keysReported.delete(name)
-    if (step !== 'hset' || key !== NAMES.closedKeys) return
+    if (step !== 'hset' || key !== NAMES.fleet || !String(name).startsWith('closed-key:')) return
     const { begunAt, judgedAt } = this.#rekeys.get(process.name) ?? { begunAt: 0, judgedAt: 0 }
     const isHeard = (moment: number, until: number) => until - moment < HEARD_MS
     const writes = [...this.#keysReported.values()].filter(({ keyId }) => keyId === OLD_KEY.id)
@@ -648,7 +648,8 @@ class Simulation {
     this.#noteClaims({ process, step, hubId, args, answer })
     this.#noteKeys({ process, step, hubId, args, answer })
     if (WRITES_TOKENS.has(String(answer))) this.#written.set(hubId, step)
-    if (step === 'changeEndpoint' && answer === null) this.#noteEndpoint(JSON.parse(String(args[2])).breaker)
+    const isEndpoint = step === 'replaceField' && args[1] === 'endpoint' && answer === null
+    if (isEndpoint) this.#noteEndpoint(JSON.parse(String(args[3])).breaker)
     if (step === 'recordRefreshFailure' && answer === 'recorded' && args[4] === 'reauthorize') this.#givenUp.add(hubId)
     if (step === 'storeTokens') this.storeAnswers.set(hubId, String(answer))
     if (step === 'beginUninstall' && answer === 'begun') this.scene.provider.granted.delete(hubId)

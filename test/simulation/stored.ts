@@ -19,7 +19,7 @@ export const NAMES = {
   unsent: '{s}:unsent',
   grantsDue: '{s}:due:grant',
   canaries: '{s}:canaries',
-  closedKeys: '{s}:closed-keys',
+  fleet: '{s}:fleet',
   daemons: '{s}:daemons',
   known: (receiver: string) => `{s}:known:${receiver}`,
   held: (receiver: string) => `{s}:held:${receiver}`,

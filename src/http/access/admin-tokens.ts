@@ -152,8 +152,9 @@ export class AdminTokenStore {
     })
   }
 
-  #replace(before: NamedToken, after: NamedToken): Promise<'replaced' | 'stale'> {
-    return this.#store.replaceField(this.#key, before.name, encodeToken(before), encodeToken(after))
+  /** Not one that is written meanwhile, or removed. */
+  async #replace(before: NamedToken, after: NamedToken): Promise<void> {
+    await this.#store.replaceField(this.#key, before.name, encodeToken(before), encodeToken(after))
   }
 
   #sealKeys(): [Buffer, ...Buffer[]] {

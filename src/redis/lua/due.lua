@@ -1,16 +1,5 @@
 -- Due work, and claims on it.
 
---!step claimDue
--- Claims what is due: each one's next moment becomes the end of the claim, so that a crash loses nothing - what a dead
--- worker held is due again by itself.
--- KEYS: due set. ARGV: now, most to claim, end of the claims.
--- Returns { { hubId, ... } nearest to its moment first, the earliest moment that remains or '' }.
-local claimed = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', ARGV[1], 'LIMIT', 0, ARGV[2])
-local moved = {}
-for n, hubId in ipairs(claimed) do moved[2 * n - 1], moved[2 * n] = ARGV[3], hubId end
-if #moved > 0 then redis.call('ZADD', KEYS[1], unpack(moved)) end
-return { claimed, redis.call('ZRANGE', KEYS[1], 0, 0, 'WITHSCORES')[2] or '' }
-
 --!step moveClaim
 -- Plans a claimed account. What was claimed again since, or has another plan, is left as it is.
 -- KEYS: due set. ARGV: hubId, the claim, the moment from now on.

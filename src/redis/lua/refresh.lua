@@ -9,11 +9,24 @@
 -- token is redeemed, that the store takes writes.
 -- If more are due than may go, about three quarters of those that go are the nearest to the end of their tokens, one alone with
 -- that chance. Accounts that fail, or have no token yet, may have been due for longer, by the thousand.
--- ARGV: most to claim, how long a claim lasts (ms), fraction, by chance, where in the set of ends to begin (from 0, the nearest, up to 1).
--- Returns { the claim, as `readRefresh` for each, ... }. One that can't be read fails alone: { hubId, error }.
-local due, most, ms, fraction = dueKey('refresh'), tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
+-- KEYS: that of account 0; or an account that is claimed alone, due or not, because a caller waits for it. ARGV: how long a claim lasts
+--   (ms), fraction, by chance; with account 0: most to claim, where in the set of ends to begin (from 0, the nearest, up to 1).
+-- Returns { the claim, as `readRefresh` for each, ... }. One that can't be read fails alone: { hubId, error }. Of one account also
+-- 'gone' (it is not planned) | 'held' (another worker has it).
+local due, ms, fraction, most = dueKey('refresh'), tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
 -- Tokens that end soon and whose accounts are not due are passed over, but other commands wait.
 local SHARE, READ_AT_ONCE, MOST_READ = 0.75, 100, 2000
+
+local function read(hubId, before)
+  local worked, found = pcall(readRefresh, hubId, before, ms)
+  return worked and found or { hubId, refusal(found) }
+end
+
+if OF ~= '0' then
+  local claim, before = claimOne(AT .. ':fleet', due, OF, ms, fraction)
+  return before and { claim, read(OF, before) } or claim
+end
+
 local claim, now = beginClaims(AT .. ':fleet', ms, fraction)
 local answers = { claim }
 
@@ -21,8 +34,7 @@ local answers = { claim }
 local function take(hubId, before)
   if not string.match(hubId, '^%d+$') then return redis.call('ZREM', due, hubId) end
   redis.call('ZADD', due, claim, hubId)
-  local worked, found = pcall(readRefresh, hubId, before, ms)
-  answers[#answers + 1] = worked and found or { hubId, refusal(found) }
+  answers[#answers + 1] = read(hubId, before)
 end
 
 if redis.call('ZCOUNT', due, '-inf', now) >= most then
@@ -39,16 +51,6 @@ end
 local longest = redis.call('ZRANGEBYSCORE', due, '-inf', now, 'WITHSCORES', 'LIMIT', 0, most + 1 - #answers)
 for n = 1, #longest, 2 do take(longest[n], longest[n + 1]) end
 return answers
-
---!step claimRefresh
---!include account-step
---!include claim
---!include read-refresh
--- The same for one account, due or not: a caller waits for it.
--- ARGV: how long the claim lasts (ms), fraction.
--- Returns 'gone' (it is not planned) | 'held' (another worker has it) | { the claim, as `readRefresh` }.
-local claim, before = claimOne(AT .. ':fleet', dueKey('refresh'), OF, ARGV[1], ARGV[2])
-return before and { claim, readRefresh(OF, before, ARGV[1]) } or claim
 
 --!step storeTokens
 --!include account-step

@@ -14,21 +14,6 @@ if ARGV[3] then
 end
 return 'changed'
 
---!step changeEndpoint
---!include account-step
--- Changes what all daemons know of the token endpoint, if it still is as it was read, together with the alerts about the
--- fleet that follow from it, if those are as they were read, too (they belong to no account: its keys are those of account 0).
--- KEYS: that of account 0. ARGV: state as read ('' = none), state from now on, alert writes (JSON).
--- Returns nil, or the state that was found instead.
-local FLEET = AT .. ':fleet'
-local before, after, writes = ARGV[1], ARGV[2], cjson.decode(ARGV[3])
-
-local found = redis.call('HGET', FLEET, 'endpoint') or ''
-if not isAsRead(found, before) or not alertsAreAsRead(writes.changes) then return found end
-redis.call('HSET', FLEET, 'endpoint', after)
-writeAlerts(0, writes)
-return nil
-
 --!step putAside
 --!include account-step
 -- Moves keys of an account that can't be read aside, for a while, and the account goes on without them: where its record is gone, as
@@ -64,11 +49,19 @@ if alertsAreAsRead(writes.changes) then writeAlerts(hubId, writes) end
 return 'put aside'
 
 --!step replaceField
--- Writes over a field of a hash, if it is still as it was read.
--- KEYS: the hash. ARGV: field, as it was read ('' = none), from now on. Returns 'replaced' | 'stale'.
-if (redis.call('HGET', KEYS[1], ARGV[1]) or '') ~= ARGV[2] then return 'stale' end
-redis.call('HSET', KEYS[1], ARGV[1], ARGV[3])
-return 'replaced'
+--!include account-step
+-- Writes over a field of a hash, if it still is as it was read, together with the alerts about all accounts that follow from it, if those
+-- are as they were read, too.
+-- KEYS: the hash. ARGV: field, as it was read ('' = none), from now on, and alert writes (JSON), if there are any.
+-- Returns nil, or what was found instead.
+standAt(string.match(KEYS[1], '^.*}') .. ':account:0')
+local field, before, after, writes = ARGV[1], ARGV[2], ARGV[3], cjson.decode(ARGV[4] or '{"changes":[],"entries":[]}')
+
+local found = redis.call('HGET', KEYS[1], field) or ''
+if not isAsRead(found, before) or not alertsAreAsRead(writes.changes) then return found end
+redis.call('HSET', KEYS[1], field, after)
+writeAlerts(0, writes)
+return nil
 
 --!step readTime
 --!include redis-now

@@ -3,7 +3,7 @@
 --!step registerKey
 -- Notes that a process may encrypt with a key from now on, if the known keys are those that it judged.
 -- One that a rekey has closed is open again.
--- KEYS: canaries, closed keys. ARGV: id of the key, canary for when there is none, ids of the keys that were known.
+-- KEYS: canaries, the fleet. ARGV: id of the key, canary for when there is none, ids of the keys that were known.
 -- Returns 'registered' | 'stale' (another process registered a key meanwhile: judge again).
 local judged = {}
 for n = 3, #ARGV do judged[ARGV[n]] = true end
@@ -11,16 +11,16 @@ for _, id in ipairs(redis.call('HKEYS', KEYS[1])) do
   if not judged[id] then return 'stale' end
 end
 redis.call('HSETNX', KEYS[1], ARGV[1], ARGV[2])
-redis.call('HDEL', KEYS[2], ARGV[1])
+redis.call('HDEL', KEYS[2], 'closed-key:' .. ARGV[1])
 return 'registered'
 
 --!step retireKeys
 -- Forgets keys that nothing is encrypted with any more, so that they may be taken out of the config. Not one that was opened
 -- again: a process that encrypts with it has begun since, even if another rekey has closed it after that.
--- KEYS: canaries, closed keys. ARGV: the rekey that closed them, ids of the keys. Returns the ids of those that stay.
+-- KEYS: canaries, the fleet. ARGV: the rekey that closed them, ids of the keys. Returns the ids of those that stay.
 local stay = {}
 for n = 2, #ARGV do
-  if redis.call('HGET', KEYS[2], ARGV[n]) == ARGV[1] then redis.call('HDEL', KEYS[1], ARGV[n])
+  if redis.call('HGET', KEYS[2], 'closed-key:' .. ARGV[n]) == ARGV[1] then redis.call('HDEL', KEYS[1], ARGV[n])
   else stay[#stay + 1] = ARGV[n] end
 end
 return stay

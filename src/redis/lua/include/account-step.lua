@@ -83,7 +83,7 @@ end
 -- the value, behind its length.
 local function refusalOfKey(sealed)
   local id = string.sub(sealed, 3, 2 + (string.byte(sealed, 2) or 0))
-  if redis.call('HEXISTS', AT .. ':closed-keys', id) == 0 then return nil end
+  if redis.call('HEXISTS', AT .. ':fleet', 'closed-key:' .. id) == 0 then return nil end
   return { err = 'KEYCLOSED all is encrypted with another key than ' .. id .. ' by now: name that one first in encryption.keys' }
 end
 
