@@ -25,36 +25,22 @@ async function readDepths(queues: EachQueue, store: Store): Promise<QueueDepth[]
   })
   const oldest = all.map((_, n) => counted[n * 5 + 4] as string | null)
   const times = await inOneTrip(store, (commands) => {
-    for (const [n, queue] of all.entries()) commands.hmget(queue.toKey(oldest[n] ?? ''), 'timestamp', 'opts')
+    for (const [n, queue] of all.entries()) commands.hget(queue.toKey(oldest[n] ?? ''), 'timestamp')
   })
   return all.map((queue, n) => {
     const [waiting = 0, active = 0, delayed = 0, failed = 0] = counted.slice(n * 5, n * 5 + 4).map(Number)
-    const [timestamp = null, options = null] = times[n] as (string | null)[]
-    return { queue: queue.name, waiting, active, delayed, failed, oldestWaitingAt: waitingSince(timestamp, options) }
+    const oldestWaitingAt = times[n] === null ? null : Number(times[n])
+    return { queue: queue.name, waiting, active, delayed, failed, oldestWaitingAt }
   })
 }
 
-/** Since when the oldest job of each queue waits, also one whose moment has come and whom no worker has taken up yet; null: none. */
+/** Since when the oldest job of each queue waits, whether another one is at work or not; null: none. */
 export async function readWaiting(queues: EachQueue, store: Store, now: number) {
   const depths = await readDepths(queues, store)
-  const all = Object.keys(QUEUE).map((name) => queues[name as keyof typeof QUEUE])
-  const planned = await inOneTrip(store, (commands) => {
-    for (const queue of all) commands.zrange(queue.toKey('delayed'), '0', '0', 'WITHSCORES')
-  })
-  return depths.map(({ queue, oldestWaitingAt }, n) => {
-    const [, score] = planned[n] as string[]
-    // BullMQ's score of a moment, whose lower 12 bits keep the order within it.
-    const plannedAt = score === undefined ? Number.POSITIVE_INFINITY : Math.floor(Number(score) / 0x1000)
-    const oldest = Math.min(oldestWaitingAt ?? Number.POSITIVE_INFINITY, plannedAt)
-    return { queue, oldestWaitingAt: oldest <= now ? oldest : null }
-  })
-}
-
-/** A job that was planned for later waits since then, not since it was planned. */
-function waitingSince(timestamp: string | null, options: string | null): number | null {
-  if (timestamp === null) return null
-  const { delay } = JSON.parse(options ?? '{}') as { delay?: unknown }
-  return Number(timestamp) + (typeof delay === 'number' ? delay : 0)
+  return depths.map(({ queue, oldestWaitingAt: at }) => ({
+    queue,
+    oldestWaitingAt: at !== null && at <= now ? at : null,
+  }))
 }
 
 async function inOneTrip(store: Store, add: (commands: Commands) => void): Promise<unknown[]> {

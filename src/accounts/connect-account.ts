@@ -9,7 +9,6 @@ import type { Secret } from '../runtime/secret.ts'
 import type { TokenEndpoint } from '../tokens/endpoint/token-endpoint.ts'
 import {
   GRANT_ID_LENGTH,
-  type Grant,
   keepGrant,
   newGrantId,
   OTHER_WORKER,
@@ -21,6 +20,7 @@ import {
 import { planRefresh, type RefreshSettings } from '../tokens/plan-refresh.ts'
 import type { TokenAnnouncer } from '../tokens/refresh-account.ts'
 import { keepUnread } from '../tokens/sealed-tokens.ts'
+import type { Grant } from '../tokens/token-store.ts'
 import { askIdentity, type Identity } from './identity.ts'
 
 /** The alerts about the scopes that an account granted. */
@@ -50,12 +50,9 @@ export interface CodeDeps extends ConnectDeps {
   endpoint: Pick<TokenEndpoint, 'sendCode'>
 }
 
-export type ConnectOutcome =
+type GrantOutcome =
   | { is: 'connected' | 'reconnected'; hubId: number; hubDomain: string; scopes: string[] }
   | { is: 'failed'; step: 'token'; failure: ProviderFailure }
-
-export type GrantOutcome =
-  | ConnectOutcome
   /**
    * The grant was asked for by a link for account `wanted`: it is stored only if it reconnects an account that was kept
    * already.
@@ -139,19 +136,12 @@ export async function connectGrant(
   const { hubId } = whose
   // The provider may take no older refresh token of an account from now on: the new one of an account kept here must not be lost.
   const isOther = wanted !== undefined && wanted !== hubId
-  const stored = await storeAccount(deps, grant, whose, previous, isOther)
-  if (!isOther) return outcomeOf(stored)
-  const isReconnected = stored.is === 'connected' || stored.is === 'reconnected'
-  const why =
-    stored.is === 'strange' ? 'its link was for another account' : 'its account is being uninstalled, and it with it'
-  if (!isReconnected) deps.log.warn({ code: 'grant.other-account', hubId, wanted }, `a grant is dropped: ${why}`)
-  return { is: 'other-account', hubId, hubDomain: stored.hubDomain, wanted, isReconnected }
-}
-
-function outcomeOf({ is, ...account }: StoredAccount): ConnectOutcome {
-  return is === 'connected' || is === 'reconnected'
-    ? { is, ...account }
-    : { is: 'failed', step: 'token', failure: UNINSTALLED }
+  const { is, ...account } = await storeAccount(deps, grant, whose, previous, isOther)
+  const isConnected = is === 'connected' || is === 'reconnected'
+  if (!isOther) return isConnected ? { is, ...account } : { is: 'failed', step: 'token', failure: UNINSTALLED }
+  const why = is === 'strange' ? 'its link was for another account' : 'its account is being uninstalled, and it with it'
+  if (!isConnected) deps.log.warn({ code: 'grant.other-account', hubId, wanted }, `a grant is dropped: ${why}`)
+  return { is: 'other-account', hubId, hubDomain: account.hubDomain, wanted, isReconnected: isConnected }
 }
 
 /** Asked for after the grant. */
@@ -199,22 +189,14 @@ export function keepUnreadGrant(
 /** Some answers name the owner alone: the first poll asks for the rest, and until then it is as it is known. */
 type Whose = Identity | TokenOwner
 
-interface StoredAccount {
-  /** `strange`: it is not kept here. `uninstalled`: its uninstall deletes the refresh token, too. */
-  is: 'connected' | 'reconnected' | 'strange' | 'uninstalled'
-  hubId: number
-  hubDomain: string
-  scopes: string[]
-}
-
 /** `onlyKept`: no account that is not kept here. */
 async function storeAccount(
   deps: ConnectDeps,
   grant: Grant,
   whose: Whose,
-  previous?: Secret,
-  onlyKept = false,
-): Promise<StoredAccount> {
+  previous: Secret | undefined,
+  onlyKept: boolean,
+) {
   const { store, keys, vault, clock } = deps
   const { hubId, scopes } = whose
   const { alerts: states, account } = keys.account(hubId)

@@ -50,21 +50,21 @@ export class Registry {
   async hubIds(limit: number, after = 0, states: readonly AccountState[] = ACCOUNT_STATES): Promise<number[]> {
     const reading = this.#store.multi()
     for (const state of states) reading.zrangebyscore(this.#keys.state[state], `(${after}`, '+inf', 'LIMIT', 0, limit)
-    const lists = resultsOf<string[]>(await reading.exec())
-    return hubIdsIn(lists.flat())
-      .sort((a, b) => a - b)
-      .slice(0, limit)
+    const hubIds = hubIdsIn(resultsOf<string[]>(await reading.exec()).flat())
+    return hubIds.sort((a, b) => a - b).slice(0, limit)
   }
 
   /** The last ones before `before`, the other way round. */
-  async hubIdsBefore(limit: number, before: number | undefined, states: readonly AccountState[] = ACCOUNT_STATES) {
+  async hubIdsBefore(
+    limit: number,
+    before = '+inf' as number | '+inf',
+    states: readonly AccountState[] = ACCOUNT_STATES,
+  ) {
     const reading = this.#store.multi()
-    const from = before === undefined ? '+inf' : `(${before}`
+    const from = `(${before}`
     for (const state of states) reading.zrevrangebyscore(this.#keys.state[state], from, '-inf', 'LIMIT', 0, limit)
-    const lists = resultsOf<string[]>(await reading.exec())
-    return hubIdsIn(lists.flat())
-      .sort((a, b) => b - a)
-      .slice(0, limit)
+    const hubIds = hubIdsIn(resultsOf<string[]>(await reading.exec()).flat())
+    return hubIds.sort((a, b) => b - a).slice(0, limit)
   }
 
   async countByState(): Promise<Record<AccountState, number>> {

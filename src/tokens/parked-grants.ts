@@ -7,10 +7,7 @@ import type { Keys } from '../redis/keys.ts'
 import { NO_ACCOUNT } from '../redis/steps.ts'
 import type { Secret } from '../runtime/secret.ts'
 import { GRANT_CLAIM_MS, type TokenDeps } from './pending-tokens.ts'
-import type { GrantToStore } from './token-store.ts'
-
-/** The tokens of one install whose account is not known yet. */
-export type Grant = GrantToStore
+import type { Grant } from './token-store.ts'
 
 /** A grant as it is stored. `previous`: the refresh token before, which may be alive until its successor has worked. */
 export interface ParkedGrant {

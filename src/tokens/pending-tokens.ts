@@ -3,7 +3,7 @@ import { isRedisAway } from '../redis/away.ts'
 import { NO_ACCOUNT } from '../redis/steps.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/logger.ts'
-import type { AnswerToStore, GrantToStore, TokenStore, TokensToStore } from './token-store.ts'
+import type { AnswerToStore, Grant, TokenStore, TokensToStore } from './token-store.ts'
 import type { Vault } from './vault.ts'
 
 /** Sooner than the next sweep comes by. */
@@ -26,7 +26,7 @@ export function holderOf(tokens: TokensToStore): Holder {
   return isGrant(tokens) ? tokens.id : tokens.hubId
 }
 
-function isGrant(tokens: TokensToStore): tokens is GrantToStore {
+function isGrant(tokens: TokensToStore): tokens is Grant {
   return tokens.hubId === NO_ACCOUNT
 }
 
@@ -116,7 +116,7 @@ export class PendingTokens {
   }
 
   /** The latest tokens of a grant that Redis has not taken, and that no job works on. */
-  idleGrant(id: string): GrantToStore | undefined {
+  idleGrant(id: string): Grant | undefined {
     const tokens = this.#pending.get(id)?.tokens
     return tokens !== undefined && isGrant(tokens) && !this.#atWork.has(id) ? tokens : undefined
   }
@@ -134,7 +134,7 @@ export class PendingTokens {
    * `gone`: newer tokens of it are there, or its account is stored. Throws where Redis does not take it; then it is tried until Redis
    * does. `nextAt`: when its sweep may try it, ms.
    */
-  async park(grant: GrantToStore, nextAt: number): Promise<'parked' | 'gone'> {
+  async park(grant: Grant, nextAt: number): Promise<'parked' | 'gone'> {
     const entry = this.#add(grant)
     try {
       return (await this.#try(entry, nextAt)) as 'parked' | 'gone'
@@ -145,7 +145,7 @@ export class PendingTokens {
   }
 
   /** Redis has it, with its account. */
-  stored(grant: GrantToStore): void {
+  stored(grant: Grant): void {
     this.#pending.delete(grant.id)
     this.#keep(grant)
   }

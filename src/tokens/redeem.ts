@@ -142,7 +142,6 @@ export function answerToStore(
     // Written only where it is another one: most providers return the same, and encrypting it again would be for nothing.
     refresh: isSame(next, current) ? undefined : next,
     isOfPrevious: !isSame(sent, current) && !isSame(next, sent),
-    hadNoPrevious: context.previousTokens.length === 0,
     mayBeForeign: context.mayBeForeign,
     times,
     refreshAt: planRefresh(hubId, times, settings).dueAt,

@@ -57,8 +57,6 @@ export interface AnswerToStore {
   refresh: Secret | undefined
   /** The answer came for a refresh token before the stored one, which was refused. */
   isOfPrevious?: boolean
-  /** When the tokens were read no refresh token before the one that is stored was kept. */
-  hadNoPrevious?: boolean
   mayBeForeign?: boolean
   times: TokenTimes
   refreshAt: number
@@ -67,7 +65,7 @@ export interface AnswerToStore {
 }
 
 /** The tokens of an install on their way into Redis, in clear: its account is not known for sure yet. */
-export interface GrantToStore {
+export interface Grant {
   hubId: typeof NO_ACCOUNT
   id: string
   access: Secret
@@ -84,7 +82,7 @@ export interface GrantToStore {
 }
 
 /** Tokens that the provider has just given, and Redis has not: the answer to a refresh, or the grant of an install. */
-export type TokensToStore = AnswerToStore | GrantToStore
+export type TokensToStore = AnswerToStore | Grant
 
 /** The stored access token of an account. Times are ms. */
 export interface StoredToken {
@@ -150,7 +148,7 @@ export class TokenStore {
     const { hubId, claim, version, access, refresh, times, refreshAt, alerts } = answer
     const pollAt = answer.pollAt === 'unchanged' ? '-' : answer.pollAt
     const whose = answer.mayBeForeign === true ? '-' : 'own'
-    const redeemed = answer.isOfPrevious === true ? 'previous' : answer.hadNoPrevious === true ? 'last' : '-'
+    const redeemed = answer.isOfPrevious === true ? 'previous' : '-'
     return this.#storing.ask(this.#keys.own(hubId), [
       `${hubId} ${claim} ${version} ${times.obtainedAt} ${times.expiresAt} ${refreshAt} ${pollAt} ${again ? 'again' : '-'} ${redeemed} ${whose}`,
       vault.seal(access, hubId, 'access'),
@@ -160,7 +158,7 @@ export class TokenStore {
   }
 
   /** `gone`: newer tokens of the grant are there, or its account is stored. `nextAt`: its next try, ms. */
-  parkGrant(grant: GrantToStore, vault: Vault, nextAt: number): Promise<'parked' | 'gone'> {
+  parkGrant(grant: Grant, vault: Vault, nextAt: number): Promise<'parked' | 'gone'> {
     const { id, access, refresh, times, grantedAt, only, version, account = NO_ACCOUNT } = grant
     return this.#store.parkGrant(
       this.#keys.own(account),

@@ -63,13 +63,6 @@ test('a job that has a worker look for what is due waits for nothing while anoth
   expect(waiting).toContainEqual({ queue: 'poll-limits', oldestWaitingAt: 1_000 })
 })
 
-test('a job that was planned for later waits since its moment, not since it was planned', async () => {
-  const queues = openQueues()
-  const job = await queues.deliver.add('deliver', {}, { timestamp: 1_000, delay: 4_000_000_000_000 })
-  await job.promote()
-  expect(await depthOf(queues, 'deliver')).toMatchObject({ waiting: 1, delayed: 0, oldestWaitingAt: 4_000_000_001_000 })
-})
-
 test('asks Redis twice, however many queues there are, and for nobody’s data', async () => {
   const queues = openQueues()
   await queues.uninstall.add('uninstall', { hubIds: [1] })

@@ -18,7 +18,7 @@ import { readGrant } from '../../src/tokens/parked-grants.ts'
 import { PendingTokens } from '../../src/tokens/pending-tokens.ts'
 import { rekeyAll } from '../../src/tokens/rekey.ts'
 import { describeStuck, resealLines, SealedFile, storeSealed, unopenedLines } from '../../src/tokens/sealed-tokens.ts'
-import { type AnswerToStore, type GrantToStore, TokenStore, type TokensToStore } from '../../src/tokens/token-store.ts'
+import { type AnswerToStore, type Grant, TokenStore, type TokensToStore } from '../../src/tokens/token-store.ts'
 import { createVault, type VaultKey } from '../../src/tokens/vault.ts'
 import { anAnswer, seedAccount, storedTokens, vault, vaultKey } from '../support/accounts.ts'
 import { eventually } from '../support/fleet.ts'
@@ -240,7 +240,7 @@ test('lines that could not be encrypted again, are damaged or lack their key are
 
 test('a grant that Redis refused is parked by the next start, or as soon as Redis takes it; then its file goes', async () => {
   const { process, clock, logged } = await installation()
-  const grantOf = (id: string, refresh = 'refresh-1'): GrantToStore => ({
+  const grantOf = (id: string, refresh = 'refresh-1'): Grant => ({
     hubId: 0,
     id,
     access: new Secret('access-1'),

@@ -60,10 +60,9 @@ return answers
 -- so does one that is forgotten already. Of one that was never here nothing is known: a Redis that was emptied must not end what is
 -- alive at the provider. A store with a lower version lost writes, with a failover: what it has may be over already.
 -- KEYS: accounts. ARGV, for each: with spaces between: hubId, the claim, version as read, obtainedAt, expiresAt, next refresh, next
---   poll ('-' = as it is), whether it was stored before, and may have been lost ('again' or '-'), 'previous' where that one was redeemed and the
---   last one refused, 'last' where there was none before it ('-': neither is known), 'own' where the tokens are known to be of this
---   account; access token; refresh token ('' = keep the
---   one there is); alert writes (JSON, '' = none).
+--   poll ('-' = as it is), whether it was stored before, and may have been lost ('again' or '-'), 'previous' where that one was redeemed
+--   and the last one refused ('-' else), 'own' where the tokens are known to be of this account ('-' else); access token; refresh token
+--   ('' = keep the one there is); alert writes (JSON, '' = none).
 -- Returns for each 'stored' | 'lost' (also what was stored before, and is there) | 'uninstalled' | 'unknown' | 'held' (one that was
 -- lost waits for the worker that refreshes the account: the token that it redeems is newer) | error: one that fails, fails alone.
 local EACH = 4
@@ -105,8 +104,7 @@ local function storeOne(line, access, refresh, writes)
     if stored == read and redeemed ~= 'previous' then dropPrevious() end
     if had and (stored < read or redeemed ~= 'previous') then keepPrevious(had) end
     redis.call('HSET', tokensKey(), 'refresh', refresh)
-  -- Nearly always there was none when these tokens were read, and none was written since.
-  elseif redeemed ~= 'last' or again == 'again' or stored ~= read then
+  else
     dropPrevious()
   end
   local next = read + 1
