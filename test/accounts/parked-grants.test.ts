@@ -1,7 +1,6 @@
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { sweepGrants } from '../../jobs/sweep.ts'
-import { connectGrant, connectWithCode } from '../../src/accounts/connect-account.ts'
-import { finishGrant } from '../../src/accounts/finish-grant.ts'
+import { connectWithCode } from '../../src/accounts/connect-account.ts'
 import { beginUninstall } from '../../src/accounts/uninstall.ts'
 import { createProviderClient } from '../../src/provider/client.ts'
 import type { DialectName } from '../../src/provider/dialects.ts'
@@ -9,11 +8,10 @@ import { NO_ACCOUNT } from '../../src/redis/steps.ts'
 import { Secret } from '../../src/runtime/secret.ts'
 import type { Fault } from '../../src/sandbox/faults.ts'
 import { startSandbox } from '../../src/sandbox/sandbox.ts'
-import { claimGrants, keepGrant, newGrantId, readGrant, takeIntent, tokensOf } from '../../src/tokens/parked-grants.ts'
+import { keepGrant, newGrantId, readGrant, takeIntent, tokensOf } from '../../src/tokens/parked-grants.ts'
 import { rekeyAll } from '../../src/tokens/rekey.ts'
 import { createVault } from '../../src/tokens/vault.ts'
 import { dump, storedTokens, vaultKey } from '../support/accounts.ts'
-import { failure, fakeProvider } from '../support/fake-provider.ts'
 import { journalOf, send } from '../support/fleet.ts'
 import { HandClock } from '../support/hand-clock.ts'
 import { redisOfFile } from '../support/of-file.ts'
@@ -25,8 +23,6 @@ const HUB = 1_000_001
 const MINUTE = 60_000
 const REDIRECT = 'https://plimsoll.example.com/oauth/callback'
 const APP = { clientId: 'the-client', clientSecret: 'the-client-secret' }
-
-type Grant = Parameters<typeof connectGrant>[1]
 
 /** A provider that is asked over HTTP, and whose clock is ours. */
 async function begun(dialect: DialectName = 'v1') {
@@ -99,19 +95,13 @@ async function begun(dialect: DialectName = 'v1') {
       await fault({ endpoint: 'metadata', status })
       expect(await install()).toMatchObject({ is: 'parked', failure: { status } })
     },
-    /** The grant's callback, which hung until now, stores its account. */
-    storeLate: (grant: Grant) => {
-      const { times } = grant
-      const whose = { hubId: HUB, scopes: ['oauth'], hubDomain: undefined, user: undefined, driftMs: null, times }
-      return connectGrant({ ...deps, provider: fakeProvider({}) }, grant, whose)
-    },
     isAlive: async (refreshToken: string | undefined) => (await provider.refresh(new Secret(refreshToken ?? ''))).ok,
     uninstall: async (isDone = true, more: { uninstallKeepMs?: number } = {}) => {
       expect(await beginUninstall(deps, HUB, { by: 'cli', reason: 'asked for' })).toBe('begun')
       if (isDone) expect(await uninstallNow({ ...deps, ...more }, HUB)).toEqual({ is: 'finished' })
     },
     /** Of an install whose callback died with it, or hung. */
-    grant: async (): Promise<Grant> => {
+    grant: async () => {
       const version = await takeIntent(deps)
       const answer = await provider.exchangeCode(await code())
       if (!answer.ok || answer.value.refreshToken === undefined) throw new Error('no grant')
@@ -179,18 +169,6 @@ test('a grant is kept for as long as the token endpoint accepts no calls', async
   expect([await kept(), await account()]).toMatchObject([[], { state: 'active' }])
 })
 
-test('a grant that is older than the account connected since is kept beside its token', async () => {
-  const { clock, install, stored, park, works, pass, calls, kept } = await begun()
-  await park(404)
-  await works()
-  clock.move(1_000)
-  expect(await install()).toMatchObject({ is: 'connected', hubId: HUB })
-  const { previous: _, ...tokens } = await stored()
-  await pass(MINUTE)
-  expect([await kept(), await stored()]).toMatchObject([[], { ...tokens, previous: expect.any(String) }])
-  expect(await calls('delete')).toEqual([])
-})
-
 test('where the token endpoint says whose the tokens are nobody else need be asked', async () => {
   const { keys, account, fault, install, calls, kept } = await begun('2026-03')
   await fault({ endpoint: 'metadata', status: 500 })
@@ -210,95 +188,6 @@ test('a rekey encrypts what is parked as well', async () => {
   expect(await rekeyAll(rekeying, watcher)).toMatchObject({ is: 'clean' })
   const read = await readGrant({ ...deps, vault: createVault([newer]) }, id)
   expect(read?.grant.refresh.reveal()).toBe(refresh.reveal())
-})
-
-/**
- * A callback that hung for half an hour: it stores the account between a sweep's redemption of the grant's first refresh token,
- * which ends that one, and what the sweep stores. Then `meanwhile` happens.
- */
-async function redeemedBesideTheCallback(meanwhile: (one: Awaited<ReturnType<typeof begun>>) => Promise<unknown>) {
-  const one = await begun()
-  const { deps, clock, grant } = one
-  const granted = await grant()
-  clock.move(29.5 * MINUTE)
-  const given: string[] = []
-  const redeem = deps.provider.refresh.bind(deps.provider)
-  let isStored = false
-  vi.spyOn(deps.provider, 'refresh').mockImplementation(async (refreshToken) => {
-    const answer = await redeem(refreshToken)
-    if (answer.ok) given.push(answer.value.refreshToken?.reveal() ?? '')
-    if (isStored) return answer
-    isStored = true
-    expect(await one.storeLate(granted)).toMatchObject({ is: 'connected' })
-    await meanwhile(one)
-    return answer
-  })
-  return { ...one, given, sweep: () => sweepGrants(deps) }
-}
-
-test('a grant that was redeemed while its account was stored keeps its newer refresh token', async () => {
-  const { stored, isAlive, kept, given, sweep } = await redeemedBesideTheCallback(async () => {})
-  await sweep()
-  const { refresh } = await stored()
-  expect([refresh, await kept()]).toEqual([given.at(-1), []])
-  expect(await isAlive(refresh)).toBe(true)
-})
-
-test('a callback that hung and stores its account takes away no newer tokens of its grant', async () => {
-  const { deps, clock, stored, storeLate, isAlive, grant, pass, kept } = await begun()
-  const granted = await grant()
-  clock.move(29.5 * MINUTE)
-  const asking = vi.spyOn(deps.provider, 'metadata').mockImplementationOnce(async () => {
-    await storeLate(granted)
-    return failure('transient', { status: 500 })
-  })
-  await sweepGrants(deps)
-  expect(asking).toHaveBeenCalledTimes(1)
-  await pass(2 * MINUTE)
-  const { refresh } = await stored()
-  expect([await isAlive(refresh), await kept()]).toEqual([true, []])
-})
-
-test('a grant that was redeemed while its account was stored, and is uninstalled since, is deleted', async () => {
-  const { deps, clock, account, isAlive, pass, kept, given, sweep } = await redeemedBesideTheCallback((one) =>
-    one.uninstall(),
-  )
-  await sweep()
-  await pass(2 * MINUTE)
-  clock.move(MINUTE)
-  expect(await account()).toMatchObject({ state: 'uninstalling' })
-  expect(await uninstallNow(deps, HUB)).toEqual({ is: 'finished' })
-  expect(await isAlive(given[0])).toBe(false)
-  expect([await account(), await kept()]).toMatchObject([{ state: 'uninstalled' }, []])
-})
-
-test('a sweep that hung for longer than its claim does not redeem the grant beside another', async () => {
-  const { deps, clock, grant, calls } = await begun()
-  const granted = await grant()
-  clock.move(29.5 * MINUTE)
-  const late = await claimGrants(deps)
-  clock.move(MINUTE)
-  const other = await claimGrants(deps)
-  expect([late.ids, other.ids]).toEqual([[granted.id], [granted.id]])
-  const redeemed = await calls('token')
-  expect([await finishGrant(deps, granted.id, late.age), await calls('token')]).toEqual(['later', redeemed])
-  expect(await finishGrant(deps, granted.id, other.age)).toBe('connected')
-  expect(await calls('token')).toEqual([...redeemed, 200])
-})
-
-test('an account that is uninstalled since a grant was parked does not come back with it', async () => {
-  const { deps, clock, account, install, park, uninstall, works, pass, kept } = await begun()
-  expect(await install()).toMatchObject({ is: 'connected' })
-  await park()
-  await pass(10 * MINUTE)
-  // The clock was set back since.
-  clock.move(-20 * MINUTE)
-  await uninstall()
-  await works()
-  await pass(21 * MINUTE)
-  expect(await uninstallNow(deps, HUB)).toEqual({ is: 'finished' })
-  await pass(2 * MINUTE)
-  expect([await account(), await kept()]).toMatchObject([{ state: 'uninstalled' }, []])
 })
 
 test('an uninstall that is asked for once more counts for what was parked since the first time', async () => {
