@@ -21,11 +21,9 @@ export function refreshTokens(deps: RefreshWork, signal: AbortSignal): Promise<v
     atOnce: deps.inFlight.limit,
     claim: async (most) => {
       const { calls, isProbe } = await endpoint.room(AHEAD_MS, undefined)
-      const age = clock.stopwatch()
       // Any one as a trial: if always the same is dead, the end of the trouble would never be seen.
       const first = isProbe ? deps.random() : 0
-      const claimed = calls === 0 ? [] : await tokens.claim(Math.min(most, calls), refreshClaimMs(deps.callMs), first)
-      return claimed.map((one) => ({ ...one, age }))
+      return calls === 0 ? [] : tokens.claim(Math.min(most, calls), refreshClaimMs(deps.callMs), first)
     },
     work: async (claimed) => {
       const { hubId } = claimed

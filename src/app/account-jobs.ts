@@ -70,7 +70,7 @@ export function accountJobs(current: () => Services, stop: AbortSignal): Account
 export function createAccessTokens(current: () => Services, pages: Store): AccessTokens {
   const { keys, vault, clock } = current()
   return new AccessTokens({
-    tokens: new TokenStore(pages, keys),
+    tokens: new TokenStore(pages, keys, clock),
     vault,
     refresh: (hubId, version) => refreshOne(current(), hubId, version),
     identify: async (hubId) => ((await identifyOne(current(), hubId))?.is === 'later' ? 'later' : 'asked'),

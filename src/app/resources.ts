@@ -84,7 +84,7 @@ export async function openResources(input: AppInput, lifecycle: Lifecycle, purpo
   const queues = openQueues(opened)
   const budget = new ShutdownBudget(clock, STOP_BUDGET_MS)
   keepHandingOver(counter, opened, budget)
-  const tokens = new TokenStore(store, keys)
+  const tokens = new TokenStore(store, keys, clock)
   const pending = openPending({ ...opened, tokens }, config.dataDir, budget)
   const { connections, timeout, clientSecret } = config.provider
   const followed = { config }

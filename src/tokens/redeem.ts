@@ -7,7 +7,7 @@ import type { Secret } from '../runtime/secret.ts'
 import { isElsewhere, type RefreshFailure } from './after-failure.ts'
 import type { PutAside, TokenDeps } from './pending-tokens.ts'
 import { hasNoTokenYet, planRefresh, type RefreshSettings, type TokenTimes } from './plan-refresh.ts'
-import type { AnswerToStore, RefreshContext } from './token-store.ts'
+import type { AnswerToStore, ClaimedRefresh, RefreshContext } from './token-store.ts'
 import { openToken } from './vault.ts'
 
 export interface RedeemDeps extends TokenDeps {
@@ -17,14 +17,6 @@ export interface RedeemDeps extends TokenDeps {
   /** How long one call to the provider may take. */
   callMs: number
   putAside?: PutAside
-}
-
-/** The account's score in its due set: the worker that brought it about has the account to itself. */
-export interface ClaimedRefresh {
-  hubId: number
-  claim: number
-  /** Since it was asked for. */
-  age: () => number
 }
 
 /** With the current refresh token, and with the one before, if the current one is refused. */

@@ -11,9 +11,9 @@ import {
 } from './after-failure.ts'
 import type { EndpointVerdict, TokenEndpoint } from './endpoint/token-endpoint.ts'
 import { hasNoTokenYet, LONGEST_PAUSE_MS, latestRefresh, NEVER_MS, planRefresh } from './plan-refresh.ts'
-import { type ClaimedRefresh, type RedeemDeps, type Redeemed, redeemAndStore, refreshClaimMs } from './redeem.ts'
+import { type RedeemDeps, type Redeemed, redeemAndStore, refreshClaimMs } from './redeem.ts'
 import { keepUnread } from './sealed-tokens.ts'
-import type { ReadRefresh, RefreshContext } from './token-store.ts'
+import type { ClaimedRefresh, ReadRefresh, RefreshContext } from './token-store.ts'
 
 /** The alerts for an account whose tokens can no longer be refreshed, or can again. */
 export interface TokenAnnouncer {
@@ -87,11 +87,8 @@ export interface Occasion {
   isDecided?: boolean
   /** The place in line of the job that the account was claimed by, and what it found. */
   batch?: number
-  claimed?: ClaimedAccount
+  claimed?: ReadRefresh
 }
-
-/** An account that was claimed. */
-export type ClaimedAccount = ClaimedRefresh & Pick<ReadRefresh, 'context'>
 
 /** Refreshes one account, if it is due and no other worker has it: claim, redeem, store. */
 export async function refreshTokensOf(
@@ -123,11 +120,9 @@ export async function refreshTokensOf(
   return redeemed.is === 'stored' ? refreshed(deps, attempt, redeemed) : await outcomeOf(deps, attempt, redeemed)
 }
 
-async function claimOne({ tokens, clock, callMs }: RefreshDeps, hubId: number) {
-  const age = clock.stopwatch()
-  const claimed = await tokens.claimOne(hubId, refreshClaimMs(callMs)).catch((error: Error) => error)
-  if (typeof claimed === 'string' || claimed instanceof Error) return { hubId, claim: 0, age, context: claimed }
-  return { ...claimed, age }
+function claimOne({ tokens, callMs }: RefreshDeps, hubId: number): Promise<ReadRefresh> {
+  const failed = (context: Error) => ({ hubId, claim: 0, age: () => 0, context })
+  return tokens.claimOne(hubId, refreshClaimMs(callMs)).catch(failed)
 }
 
 /** Nothing is to be done: the account is put where its plan says. */

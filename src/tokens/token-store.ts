@@ -6,6 +6,7 @@ import { Gathering } from '../redis/gathering.ts'
 import type { AccountState, Keys } from '../redis/keys.ts'
 import type { Stored } from '../redis/scripts.ts'
 import { type AlertWrites, NO_ACCOUNT, stepJson } from '../redis/steps.ts'
+import type { Clock } from '../runtime/clock.ts'
 import type { Secret } from '../runtime/secret.ts'
 import type { AfterFailure } from './after-failure.ts'
 import type { TokenTimes } from './plan-refresh.ts'
@@ -37,13 +38,19 @@ export interface RefreshContext {
   mayBeForeign: boolean
 }
 
-/** An account that was claimed for a refresh, as it was read then. */
-export interface ReadRefresh {
+/** An account that was claimed for a refresh. */
+export interface ClaimedRefresh {
   hubId: number
   /** The account's score in its due set: the worker that brought it about has the account to itself. */
   claim: number
-  /** `gone`: it is unknown, or to be refreshed no more. An error: its stored data can't be read. */
-  context: RefreshContext | 'gone' | Error
+  /** Since the claim was asked for, ms. */
+  age: () => number
+}
+
+/** The same, as it was read then. */
+export interface ReadRefresh extends ClaimedRefresh {
+  /** `gone`: it is unknown, or to be refreshed no more; `held`: another worker has it. An error: its stored data can't be read. */
+  context: RefreshContext | 'gone' | 'held' | Error
 }
 
 /** The provider's answer to a refresh, in clear: it is encrypted by the key that is in force when it is written. */
@@ -106,13 +113,15 @@ export class TokenStore {
   readonly #store: Store
   readonly #storing: Gathering<Stored>
   readonly #keys: Keys
+  readonly #clock: Pick<Clock, 'stopwatch'>
   readonly #mark: () => number
 
   /** `chance`: a number from 0 up to, and not including, 1. */
-  constructor(store: Store, keys: Keys, chance = freshChance) {
+  constructor(store: Store, keys: Keys, clock: Pick<Clock, 'stopwatch'>, chance = freshChance) {
     this.#store = store
     this.#storing = new Gathering((...call) => store.storeTokens(...call))
     this.#keys = keys
+    this.#clock = clock
     this.#mark = () => claimMark(chance())
   }
 
@@ -120,22 +129,29 @@ export class TokenStore {
    * Claims up to `most` accounts whose tokens are due, for so long: then one that is not done is due again. Where more are due, most of
    * them are the nearest to the end of their tokens, from the one at `first` on: from 0, the nearest, up to 1, the farthest.
    */
-  async claim(most: number, ms: number, first = 0): Promise<ReadRefresh[]> {
-    const claimed = await this.#claim(NO_ACCOUNT, ms, most, first)
-    return typeof claimed === 'string' ? [] : claimed
+  claim(most: number, ms: number, first = 0): Promise<ReadRefresh[]> {
+    return this.#claim(NO_ACCOUNT, ms, most, first)
   }
 
-  /** Claims one account, whenever it is due. `held`: another worker has it. */
-  async claimOne(hubId: number, ms: number): Promise<'gone' | 'held' | ReadRefresh> {
-    const claimed = await this.#claim(hubId, ms)
-    return typeof claimed === 'string' ? claimed : (claimed[0] ?? 'gone')
+  /** Claims one account, whenever it is due. */
+  async claimOne(hubId: number, ms: number): Promise<ReadRefresh> {
+    const [claimed] = (await this.#claim(hubId, ms)) as [ReadRefresh]
+    return claimed
   }
 
-  async #claim(hubId: number, ms: number, ...which: number[]): Promise<'gone' | 'held' | ReadRefresh[]> {
+  async #claim(hubId: number, ms: number, ...which: number[]): Promise<ReadRefresh[]> {
+    const age = this.#clock.stopwatch()
     const claimed = await this.#store.claimRefreshesBuffer(this.#keys.own(hubId), ms, this.#mark(), ...which)
-    if (Buffer.isBuffer(claimed)) return claimed.toString() === 'held' ? 'held' : 'gone'
+    if (Buffer.isBuffer(claimed)) {
+      return [{ hubId, claim: 0, age, context: claimed.toString() === 'held' ? 'held' : 'gone' }]
+    }
     const [claim, ...read] = claimed
-    return read.map((one) => readRefresh(claim, one))
+    return read.map(([id, ...parts]) => ({
+      hubId: Number(id),
+      claim: Number(claim),
+      age,
+      context: readContext(parts, id),
+    }))
   }
 
   /** Ends a refresh that came to nothing, and puts the account where its plan says. */
@@ -242,21 +258,21 @@ export class TokenStore {
   }
 }
 
-function readRefresh(claim: Buffer, [hubId, ...read]: readonly (Buffer | Error)[]): ReadRefresh {
+/** Context of a claimed account, from the answer of `readRefresh` behind its id. */
+function readContext(read: readonly (Buffer | Error)[], hubId: unknown): ReadRefresh['context'] {
   const [lines, refreshToken, ...previous] = read as Buffer[]
-  const found = { hubId: Number(hubId), claim: Number(claim) }
-  if (lines === undefined || lines instanceof Error) return { ...found, context: lines ?? 'gone' }
+  if (lines === undefined || lines instanceof Error) return lines ?? 'gone'
   const text = lines.toString()
   // Before its token is redeemed: other stored values could not show the outcome.
-  if (READABLE.test(text)) return { ...found, context: readContext(text, refreshToken as Buffer, previous) }
-  return { ...found, context: new UnreadableData(`account ${hubId}: its record can't be read`) }
+  if (READABLE.test(text)) return contextIn(text, refreshToken as Buffer, previous)
+  return new UnreadableData(`account ${hubId}: its record can't be read`)
 }
 
 /** Lines of `readRefresh` as they should be: state, version, then moments and counts. */
 const READABLE = /^(?:active|failing|parked|reauthorize)\n\d{1,16}(?:\n(?:\d{1,16}(?:\.\d+)?)?){7}\n/
 
 /** From the lines that `readRefresh` returns. The domain is the last: it is the only one that others chose. */
-function readContext(lines: string, refreshToken: Buffer, previousTokens: readonly Buffer[]): RefreshContext {
+function contextIn(lines: string, refreshToken: Buffer, previousTokens: readonly Buffer[]): RefreshContext {
   const [state, version, obtainedAt, expiresAt, failures, rejectedAt, ...more] = lines.split('\n')
   const [refreshedAt, retryAt, interruptedAt, metadataDue, tokenAlert, ...hubDomain] = more
   return {

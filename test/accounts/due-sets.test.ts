@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { beginUninstall } from '../../src/accounts/uninstall.ts'
 import type { DueKind } from '../../src/redis/keys.ts'
+import { systemClock } from '../../src/runtime/clock.ts'
 import { TokenStore } from '../../src/tokens/token-store.ts'
 import { seedAccount } from '../support/accounts.ts'
 import { failure, tokens } from '../support/fake-provider.ts'
@@ -34,7 +35,7 @@ describe('the due sets', () => {
     for (const set of [keys.due.poll, keys.due.refresh])
       await store.zadd(set, ...junk.flatMap((member) => [1, member]), clock.now() - 120_000, 7)
     expect((await due.claim('poll', 100, 60_000)).map(({ hubId }) => hubId)).toEqual([7])
-    const refreshes = await new TokenStore(store, keys).claim(100, 60_000)
+    const refreshes = await new TokenStore(store, keys, systemClock).claim(100, 60_000)
     expect(refreshes.map(({ hubId, context }) => [hubId, typeof context])).toContainEqual([7, 'object'])
     expect(await due.countOverdue(clock.now() - 60_000)).toBe(0)
   })

@@ -172,7 +172,7 @@ describe('a token that belongs to another account', () => {
     })
     expect(await one.due.when('poll', HUB)).toBeNull()
     expect(await one.due.when('refresh', HUB)).toBeNull()
-    expect(await one.services.tokens.claimOne(HUB, 60_000)).toBe('gone')
+    expect(await one.services.tokens.claimOne(HUB, 60_000)).toMatchObject({ context: 'gone' })
     expect(await one.tokens()).toMatchObject({ access: undefined, refresh: 'refresh-1' })
     expect(await one.outbox()).toMatchObject([
       {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { DueSets } from '../../src/accounts/due-sets.ts'
 import type { Keys } from '../../src/redis/keys.ts'
+import { systemClock } from '../../src/runtime/clock.ts'
 import { TokenStore } from '../../src/tokens/token-store.ts'
 import { redisOfFile } from '../support/of-file.ts'
 
@@ -58,7 +59,7 @@ describe('a claim of refreshes, where more are due than may go', () => {
       if (ends !== undefined) await redis.store.zadd(keys.expiry, now + ends, hubId)
     }
     return async (most: number, { first = 0, chance = 0 } = {}) => {
-      const tokens = new TokenStore(redis.store, keys, () => chance)
+      const tokens = new TokenStore(redis.store, keys, systemClock, () => chance)
       const claimed = await tokens.claim(most, 60_000, first)
       return claimed.map(({ hubId }) => hubId)
     }

@@ -99,7 +99,7 @@ export function startDaemon(
   const clock = process.clock
   const vault = createVault(vaultKeys)
   const due = new DueSets(store, keys, () => world.dice.next())
-  const tokens = new TokenStore(store, keys, () => world.dice.next())
+  const tokens = new TokenStore(store, keys, clock, () => world.dice.next())
   const pending = new PendingTokens({ tokens, vault, clock, log, file: new SealedFile(vault, dataDir) })
   const deps: RefreshWork & UninstallWork = {
     store,

@@ -19,7 +19,7 @@ async function stored(more: Partial<AnswerToStore> = {}) {
   const clock = new HandClock()
   await seedAccount(redis.store, keys, { obtainedAt: clock.now() })
   clock.move(10_000)
-  const tokens = new TokenStore(redis.store, keys)
+  const tokens = new TokenStore(redis.store, keys, clock)
   const file = memoryFile()
   const logged = logLines()
   const daemon = () => new PendingTokens({ tokens, vault, clock, log: logged.log, file })

@@ -56,13 +56,13 @@ async function installation(...hubIds: number[]) {
     await seedAccount(redis.store, keys, { hubId, obtainedAt: clock.now() })
   }
   const logged = logLines()
-  const process = (tokens = new TokenStore(redis.store, keys), its = vault) => {
+  const process = (tokens = new TokenStore(redis.store, keys, clock), its = vault) => {
     const parts = { tokens, vault: its, clock, log: logged.log }
     return { ...parts, pending: new PendingTokens({ ...parts, file: new SealedFile(its, dataDir) }), keys }
   }
   const answer = (hubId: number, more: Partial<AnswerToStore> = {}) => anAnswer(hubId, clock.now(), more)
   const stored = (hubId: number) => storedTokens(redis.store, keys, hubId)
-  const [refusing, silent] = [new Refusing(redis.store, keys), new Silent(redis.store, keys)]
+  const [refusing, silent] = [new Refusing(redis.store, keys, clock), new Silent(redis.store, keys, clock)]
   return { process, answer, stored, logged, clock, refusing, silent }
 }
 
