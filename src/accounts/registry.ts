@@ -46,25 +46,24 @@ export class Registry {
     return this.getMany(await this.hubIds(limit, after, states))
   }
 
-  /** The first hubIds after `after`. At one moment: an account that goes from one state to another is in one of them. */
-  async hubIds(limit: number, after = 0, states: readonly AccountState[] = ACCOUNT_STATES): Promise<number[]> {
-    const reading = this.#store.multi()
-    for (const state of states) reading.zrangebyscore(this.#keys.state[state], `(${after}`, '+inf', 'LIMIT', 0, limit)
-    const hubIds = hubIdsIn(resultsOf<string[]>(await reading.exec()).flat())
-    return hubIds.sort((a, b) => a - b).slice(0, limit)
-  }
-
-  /** The last ones before `before`, the other way round. */
-  async hubIdsBefore(
+  /**
+   * The first hubIds after one, or the last before it, the other way round. At one moment: an account that goes from one state to another
+   * is in one of them.
+   */
+  async hubIds(
     limit: number,
-    before = '+inf' as number | '+inf',
+    from?: number,
     states: readonly AccountState[] = ACCOUNT_STATES,
-  ) {
+    isReversed = false,
+  ): Promise<number[]> {
     const reading = this.#store.multi()
-    const from = `(${before}`
-    for (const state of states) reading.zrevrangebyscore(this.#keys.state[state], from, '-inf', 'LIMIT', 0, limit)
+    for (const state of states) {
+      const key = this.#keys.state[state]
+      if (isReversed) reading.zrevrangebyscore(key, `(${from ?? '+inf'}`, '-inf', 'LIMIT', 0, limit)
+      else reading.zrangebyscore(key, `(${from ?? 0}`, '+inf', 'LIMIT', 0, limit)
+    }
     const hubIds = hubIdsIn(resultsOf<string[]>(await reading.exec()).flat())
-    return hubIds.sort((a, b) => b - a).slice(0, limit)
+    return hubIds.sort((a, b) => (isReversed ? b - a : a - b)).slice(0, limit)
   }
 
   async countByState(): Promise<Record<AccountState, number>> {

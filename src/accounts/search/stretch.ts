@@ -39,9 +39,7 @@ async function byHubId(
   state: AccountState | undefined,
 ): Promise<Place[]> {
   const states = state === undefined ? undefined : [state]
-  const hubIds = await (reverse
-    ? registry.hubIdsBefore(most, after?.hubId, states)
-    : registry.hubIds(most, after?.hubId, states))
+  const hubIds = await registry.hubIds(most, after?.hubId, states, reverse)
   return hubIds.map((hubId) => ({ hubId }))
 }
 
