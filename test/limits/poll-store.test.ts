@@ -1,169 +1,224 @@
 import { describe, expect, test } from 'vitest'
-import { loadPollState, NEW_POLL_STATE } from '../../src/limits/poll-state-text.ts'
-import { UnreadableData } from '../../src/redis/account-record.ts'
-import { ACCOUNT_STATES, type AccountState } from '../../src/redis/keys.ts'
-import { outboxOf, putAccess, SEEDED_VERSION, vault } from '../support/accounts.ts'
-import { redisOfFile } from '../support/of-file.ts'
-import {
-  alsoWrites,
-  BESIDE,
-  FAR,
-  FIRST,
-  HUB,
-  LATER,
-  loadedOf,
-  NOW,
-  NUMBERS,
-  OTHER,
-  polledAccounts,
-  RESTS,
-  result,
-  writes,
-} from './polled-accounts.ts'
-import { polledState } from './reports.ts'
+import type { PollChanges } from '../../src/limits/poll.ts'
+import type { CommittedPoll, Loaded, PollToCommit } from '../../src/limits/poll-store.ts'
+import { SampleStore } from '../../src/limits/samples.ts'
+import { ACCOUNT_STATES } from '../../src/redis/keys.ts'
+import { NO_ALERT_WRITES, stepJson } from '../../src/redis/steps.ts'
+import { dump, SEEDED_VERSION } from '../support/accounts.ts'
+import { claimAt, commitPoll, type Found } from '../support/committed-poll.ts'
+import { HUB, worldOfFile } from '../support/world.ts'
+import { associations, polledState, properties, readings, samples } from './reports.ts'
 
-const redis = redisOfFile()
-const accounts = (...hubIds: number[]) => polledAccounts(redis, hubIds)
-const account = () => polledAccounts(redis)
+/* What of a poll is stored shows at the jobs (test/jobs); here, what is seen there only in a crash, a race or a day later. */
 
-describe('a poll', () => {
-  test('of an account that was never polled starts from its record, its token and its alerts', async () => {
-    const { polls, store, own } = await account()
-    await store.hset(own.alerts, 'overall', '["warning"]')
-    await store.set(own.forecast, '["told"]')
-    await store.set(own.paused, NOW + 5)
-    const loaded = loadedOf(await polls.loadOne(HUB))
-    expect(loaded).toMatchObject({
-      hubId: HUB,
-      hubDomain: 'acme.example.com',
-      state: NEW_POLL_STATE,
-      forecasts: '["told"]',
-      pausedUntil: NOW + 5,
-      access: { version: SEEDED_VERSION, times: { obtainedAt: NOW, expiresAt: NOW + 1_800_000 } },
-      record: { state: 'active', version: SEEDED_VERSION, metadataDue: false },
-      alertStates: { overall: '["warning"]' },
-    })
-    expect(loaded.state.readings.all).toBeUndefined()
-    const sealed = loaded.access?.sealed ?? Buffer.alloc(0)
-    expect(vault.open(sealed, HUB, 'access').reveal()).toBe(`access-${HUB}`)
+const world = worldOfFile()
+/** The second is in the partition of the first. */
+const ALL = [HUB, HUB + 64, HUB + 1, HUB + 2]
+const NOW = 1_763_719_200_000
+const LATER = NOW + 901_000
+const PAIR = 'associations/0-1/0-2'
+
+async function accounts(...hubIds: number[]) {
+  const w = await world()
+  for (const hubId of hubIds) await w.account({ hubId, obtainedAt: NOW })
+  const { store, keys, services } = w
+  const claim = async (at = NOW) => {
+    const until = claimAt(at)
+    for (const hubId of hubIds) await store.zadd(keys.due.poll, until, hubId)
+    return until
+  }
+  return {
+    ...w,
+    claim,
+    polls: services.polls,
+    own: keys.account(HUB),
+    dueAt: () => services.due.when('poll', HUB),
+    poll: (at: number, find?: () => Found, hubId = HUB) => commitPoll(store, keys, hubId, at, find),
+    /** As the answer of a refresh for another account ends its polling. */
+    refuse: () => {
+      const refused = [HUB, NOW, SEEDED_VERSION, '9', '', '{}', 0, 0, stepJson(NO_ALERT_WRITES)]
+      return store.storeIdentity(keys.own(HUB), ...refused)
+    },
+    uninstall: () => store.beginUninstall(keys.own(HUB), HUB, NOW, 'x', 0, stepJson(NO_ALERT_WRITES), 'cli', '', ''),
+  }
+}
+type Accounts = Awaited<ReturnType<typeof accounts>>
+
+/** A poll that found something of everything. */
+function found(claim: number, hubId = HUB): PollToCommit {
+  const alerts = { changes: [['overall', '', 'new'] as [string, string, string]], entries: [] }
+  const change = { at: NOW, before: [['overall', undefined] as [string, undefined]] }
+  return {
+    hubId,
+    claim,
+    nextAt: NOW + 900_000,
+    freshAt: NOW,
+    state: polledState(NOW, readings(NOW, properties(5))),
+    more: { alerts, change, nearness: 5, failingSince: NOW, parkedUntil: LATER, samples: {} },
+  }
+}
+
+/** The next poll may rest on the last one. */
+const RESTS = { digests: 'digest', rules: 'rules___', restUntil: LATER }
+const NOTHING_RESTS = { digests: '', rules: '', restUntil: 0 }
+const finds = (more: Partial<PollChanges>) => () => ({ more: { alerts: NO_ALERT_WRITES, ...more } })
+
+function loadedOf(loaded: Loaded | undefined) {
+  if (loaded === undefined || loaded === 'gone' || loaded instanceof Error) throw new Error(`it is ${loaded}`)
+  return loaded
+}
+
+test.each(ACCOUNT_STATES)('an account that is %s is polled only while it can be', async (state) => {
+  const { polls, store, own } = await accounts(HUB)
+  await store.hset(own.account, 'state', state)
+  const isPolled = ['active', 'failing', 'parked'].includes(state)
+  expect((await polls.loadOne(HUB)) !== undefined).toBe(isPolled)
+})
+
+test('polls of many accounts at rest begin with one command, and are committed with one, each by its own claim', async () => {
+  const { polls, poll, store, keys, claim } = await accounts(...ALL)
+  for (const [n, hubId] of ALL.entries()) await poll(NOW + n, undefined, hubId)
+  const start = await commandsRun(store)
+  const loaded = (await polls.load(ALL)).map(loadedOf)
+  expect(loaded.map(({ hubId, state }) => [hubId, state.polledAt])).toEqual(ALL.map((hubId, n) => [hubId, NOW + n]))
+  expect((await commandsRun(store)) - start).toBe(1)
+  const until = await claim()
+  await store.zadd(keys.due.poll, until + 5, HUB + 1)
+  const before = await commandsRun(store)
+  const rested = [...ALL, 999].map((hubId) => ({ ...found(until, hubId), more: undefined }))
+  const outcomes = await polls.commit(rested)
+  expect(outcomes).toEqual(['committed', 'committed', 'lost', 'committed', 'gone'])
+  expect((await commandsRun(store)) - before).toBe(1)
+})
+
+test('what polls know of an account is no account that is new where it is of another type', async () => {
+  const { polls, store, own } = await accounts(...ALL)
+  await store.hset(own.poll, 'a', 'b')
+  const [spoiled, fine] = await polls.load(ALL)
+  expect(spoiled).toMatchObject({ message: expect.stringMatching(/^WRONGTYPE/) })
+  expect(loadedOf(fine).hubId).toBe(ALL[1])
+})
+
+describe('a poll changes nothing', () => {
+  const scores = (move: (until: number) => number) => (one: Accounts, until: number) =>
+    one.store.zadd(one.keys.due.poll, move(until), HUB)
+
+  test.each<[what: string, (one: Accounts, until: number) => Promise<unknown>, CommittedPoll]>([
+    ['was claimed by another worker', (one) => one.claim(), 'lost'],
+    ['was claimed by another one in that very millisecond', scores((until) => until + 1 / 4096), 'lost'],
+    ['is planned for the moment at which its claim ends', scores(Math.floor), 'lost'],
+    ['was connected anew', (one) => one.account({ obtainedAt: NOW + 5 }), 'lost'],
+    ['is being uninstalled', (one) => one.uninstall(), 'gone'],
+    ['is another one by its token', (one) => one.refuse(), 'gone'],
+  ])('of an account that %s meanwhile', async (_, happens, outcome) => {
+    const one = await accounts(HUB)
+    const until = await one.claim()
+    await happens(one, until)
+    const before = await dump(one.store, one.keys)
+    for (const more of [found(until).more, undefined])
+      expect(await one.polls.commit([{ ...found(until), more }])).toEqual([outcome])
+    expect(await dump(one.store, one.keys)).toEqual(before)
   })
 
-  test('of one that was polled just before needs neither: what polls know says whether it has alerts', async () => {
-    const { polls, poll, store, own } = await account()
-    await poll(NOW, () => ({ state: { ...RESTS, readings: FIRST } }))
-    // The account has no alert that polls judge, and its token's is none of theirs.
-    await store.hset(own.alerts, 'token', 'firing')
-    const quiet = loadedOf(await polls.loadOne(HUB))
-    expect(quiet).toMatchObject({ hubDomain: 'acme.example.com', state: { polledAt: NOW, ...RESTS }, forecasts: '' })
-    expect(quiet).toMatchObject({ record: undefined, alertStates: {}, pausedUntil: 0 })
-    expect(quiet.state.readings.text).toEqual(FIRST.text)
-    await poll(LATER, alsoWrites({ alerts: writes('', 'new') }))
-    const loud = loadedOf(await polls.loadOne(HUB))
-    expect(loud).toMatchObject({ record: undefined, alertStates: { overall: 'new', token: 'firing' } })
-  })
-
-  test.each(ACCOUNT_STATES)('of an account that is %s is made only while it can be', async (state: AccountState) => {
-    const { polls, store, own } = await account()
-    await store.hset(own.account, 'state', state)
-    const isPolled = ['active', 'failing', 'parked'].includes(state)
-    expect((await polls.loadOne(HUB)) !== undefined).toBe(isPolled)
-    expect(await polls.loadOne(999)).toBeUndefined()
-  })
-
-  test('of one without a token that can be read knows its state still, and that it was polled', async () => {
-    const { polls, poll, store, keys, own } = await account()
-    await poll(NOW)
-    await putAccess(store, keys, 'sealed')
-    expect(loadedOf(await polls.loadOne(HUB)).record).toBeUndefined()
-    for (const spoil of [() => store.set(own.access, 'x'), () => store.del(own.access)]) {
-      await spoil()
-      const record = { state: 'active', version: SEEDED_VERSION, metadataDue: false }
-      expect(loadedOf(await polls.loadOne(HUB))).toMatchObject({ record, access: undefined, state: { polledAt: NOW } })
-    }
-    await store.rpush(own.access, 'of another type')
-    expect(loadedOf(await polls.loadOne(HUB)).access).toBeUndefined()
+  test('of an account whose alert changed meanwhile, which is due again at once, with the alert as it is then', async () => {
+    const { polls, poll, keys, store, own, claim, dueAt, clock } = await accounts(HUB)
+    await poll(NOW, () => ({ state: { ...RESTS, hasAlerts: false } }))
+    await store.hset(own.alerts, 'overall', 'somebody else')
+    const before = await dump(store, keys)
+    expect(await polls.commit([found(await claim())])).toEqual(['stale'])
+    expect(await dueAt()).toBe(clock.now())
+    const after = await dump(store, keys)
+    const touched = Object.keys(after).filter((key) => after[key] !== before[key])
+    expect(touched.sort()).toEqual([own.poll, keys.due.poll].sort())
+    const { alertStates, state } = loadedOf(await polls.loadOne(HUB))
+    expect(alertStates).toEqual({ overall: 'somebody else' })
+    expect(state).toMatchObject({ polledAt: NOW, ...NOTHING_RESTS })
   })
 })
 
-describe('polls of many accounts', () => {
-  test('begin with one command for all that are at rest, each with its own', async () => {
-    const all = [FAR, HUB, OTHER, BESIDE]
-    const { polls, poll, store } = await accounts(...all)
-    for (const [n, hubId] of all.entries()) await poll(NOW + n, () => ({ state: { readings: FIRST } }), hubId)
-    const before = await commandsRun(store)
-    const loaded = (await polls.load(all)).map(loadedOf)
-    expect((await commandsRun(store)) - before).toBe(1)
-    expect(loaded.map(({ hubId, state }) => [hubId, state.polledAt])).toEqual(all.map((hubId, n) => [hubId, NOW + n]))
-    const tokens = loaded.map(({ hubId, access }) =>
-      vault.open(access?.sealed ?? Buffer.alloc(0), hubId, 'access').reveal(),
-    )
-    expect(tokens).toEqual(all.map((hubId) => `access-${hubId}`))
-    expect(loaded.every(({ state }) => state.readings.text === FIRST.text)).toBe(true)
-  })
+test.each<[what: string, (one: Accounts) => Promise<unknown>, isForgiven: boolean]>([
+  ['was not polled for a while', (one) => one.refuse(), false],
+  ['was connected anew', (one) => one.account({ obtainedAt: NOW + 5 }), true],
+  [
+    'was connected anew, and uninstalled since',
+    (one) => one.account({ obtainedAt: NOW + 5 }).then(one.uninstall),
+    true,
+  ],
+  ['was connected anew after that', (one) => one.refuse().then(() => one.account({ obtainedAt: NOW + 5 })), true],
+])(
+  'the next poll of an account that %s rests on nothing, and after a new grant nothing failed',
+  async (_, happens, isForgiven) => {
+    const one = await accounts(HUB)
+    const failing = { count: 2, reason: 'x', at: NOW, since: NOW }
+    await one.poll(NOW, () => ({ state: { ...RESTS, failing } }))
+    await happens(one)
+    await one.store.hset(one.own.account, 'state', 'active')
+    const { state, record } = loadedOf(await one.polls.loadOne(HUB))
+    expect(record).toMatchObject({ state: 'active' })
+    expect(state).toMatchObject({ polledAt: NOW, ...NOTHING_RESTS, failing: isForgiven ? undefined : failing })
+  },
+)
 
-  test('are committed together, each by its own claim', async () => {
-    const all = [HUB, OTHER, BESIDE, FAR, OTHER + 64, 999]
-    const { polls, store, claim, dueAt, keys } = await accounts(...all.slice(0, -1))
-    const until = await claim(all.slice(0, -1))
-    const found = all.map((hubId, n) => ({
-      ...result(until, { alerts: writes('', `new ${n}`, `${hubId}`), nearness: n }, hubId),
-      nextAt: NOW + 900_000 + n,
-      state: polledState(NOW + n, NUMBERS),
-      freshAt: NOW + 10 * n,
-    }))
-    // Somebody else has this one by now.
-    await store.zadd(keys.due.poll, until + 5, FAR)
-    const before = await commandsRun(store)
-    expect(await polls.commit(found)).toEqual(['committed', 'committed', 'committed', 'lost', 'committed', 'gone'])
-    expect((await commandsRun(store)) - before).toBe(1)
-    for (const [n, hubId] of all.entries()) {
-      const isCommitted = n !== 3 && n !== 5
-      const { fresh, nearest, alerting } = keys
-      expect(await loadPollState(store, keys, hubId)).toEqual(isCommitted ? polledState(NOW + n, NUMBERS) : undefined)
-      expect(await store.hgetall(keys.account(hubId).alerts)).toEqual(isCommitted ? { overall: `new ${n}` } : {})
-      expect(await store.llen(keys.account(hubId).history)).toBe(isCommitted ? 1 : 0)
-      expect(await store.zscore(nearest, hubId)).toBe(isCommitted ? String(n) : null)
-      expect(await store.sismember(alerting, hubId)).toBe(isCommitted ? 1 : 0)
-      if (isCommitted) expect(await dueAt(hubId)).toBe(NOW + 900_000 + n)
-      if (isCommitted) expect(await store.zscore(fresh, hubId)).toBe(String(NOW + 10 * n))
-    }
-    expect(await dueAt(FAR)).toBe(until + 5)
-    expect(await outboxOf(store, keys, HUB)).toEqual([{ id: `${HUB}` }])
-    expect(await outboxOf(store, keys, OTHER)).toEqual([{ id: `${OTHER}` }])
-  })
+test('what polls know keeps no step from being done where it is of another type', async () => {
+  const { store, own, refuse, account } = await accounts(HUB)
+  await store.rpush(own.poll, 'x')
+  expect(await refuse()).toBe('foreign')
+  await account({ obtainedAt: NOW + 5 })
+  expect(await store.lrange(own.poll, 0, -1)).toEqual(['x'])
+})
 
-  test('what can not be read, or written, of one is its own trouble', async () => {
-    const all = [HUB, BESIDE, OTHER]
-    const { polls, store, keys, own, claim, dueAt } = await accounts(...all)
-    await store.hset(own.history, 'no', 'list')
-    const until = await claim(all)
-    const [failed, ...others] = await polls.commit(all.map((hubId) => result(until, {}, hubId)))
-    expect(failed).toMatchObject({ message: expect.stringMatching(/^WRONGTYPE/) })
-    expect(others).toEqual(['committed', 'committed'])
-    // It is due again when its claim ends.
-    expect(await dueAt()).toBe(until)
-    expect(await loadPollState(store, keys, HUB)).toBeUndefined()
+/** What polls find, one after the other, and the account's place among all accounts after each. */
+test.each<['nearest' | 'firstReadings', polls: [Partial<PollChanges>, string | null][]]>([
+  [
+    'nearest',
+    [
+      [{ nearness: 12.5 }, '12.5'],
+      [{}, '12.5'],
+      [{ nearness: 'none' }, null],
+    ],
+  ],
+  ['firstReadings', [[{ isFirst: true }, null]]],
+])('an account is among the %s as its polls say', async (index, polls) => {
+  const { poll, store, keys } = await accounts(HUB)
+  for (const [more, score] of polls) {
+    await poll(NOW, finds(more))
+    expect(await store.zscore(keys[index], HUB)).toBe(score)
+  }
+})
 
-    await store.set(own.poll, 'x')
-    const [spoiled, ...fine] = await polls.load(all)
-    expect(spoiled).toBeInstanceOf(UnreadableData)
-    expect((spoiled as Error).message).toContain(`account ${HUB}: what its polls know can't be read`)
-    expect(fine.map((one) => loadedOf(one).state.polledAt)).toEqual([NOW + 1_000, NOW + 1_000])
-    await expect(polls.loadOne(HUB)).rejects.toThrow(UnreadableData)
-  })
+test('an account that moves to another data centre is left alone for no shorter time than was told before', async () => {
+  const { poll, store, own, dueAt } = await accounts(HUB)
+  const until = NOW + 24 * 3_600_000
+  await poll(NOW, finds({ parkedUntil: until }))
+  await poll(NOW + 1, finds({ parkedUntil: until - 5 }))
+  expect([await store.hget(own.account, 'parkedUntil'), await dueAt()]).toEqual([`${until}`, until])
+})
 
-  test('a state of another type than it should be is no account that is new', async () => {
-    const { polls, store, own } = await accounts(HUB, OTHER)
-    await store.del(own.poll)
-    await store.hset(own.poll, 'a', 'b')
-    const [spoiled, fine] = await polls.load([HUB, OTHER])
-    expect(spoiled).toMatchObject({ message: expect.stringMatching(/^WRONGTYPE/) })
-    expect(loadedOf(fine).hubId).toBe(OTHER)
+test('records are kept for their time, also where they could not be read again, and none where none is shown', async () => {
+  const { poll, store, keys, services, own } = await accounts(HUB)
+  const shown = samples(NOW, { '0-1/0-2': associations(500, [480], 1) })
+  const keeps = (more: Partial<PollChanges>, age: number, until: number) => () => ({
+    ...finds(more)(),
+    state: { records: { digests: '', age, until } },
   })
+  await poll(NOW, keeps({ samples: shown }, 0, NOW + 60_000))
+  expect(await services.samples.read(HUB)).toEqual(shown)
+  const left = await store.pttl(own.samples)
+  expect(left).toBeGreaterThan(50_000)
+  expect(left).toBeLessThanOrEqual(60_000)
+  // As they were, and read again: they are as old as that.
+  await poll(NOW + 2)
+  expect((await services.samples.read(HUB))[PAIR]).toEqual({ ...shown[PAIR], at: NOW + 2 })
+  const idsOnly = new SampleStore(store, keys, { records: 'ids', keepMs: 60_000 })
+  expect((await idsOnly.read(HUB))[PAIR]?.atLimit).toEqual([{ objectId: 100 }])
+  await poll(NOW + 50_000, keeps({ samples: shown }, 50_000, NOW + 110_000))
+  expect(await store.pttl(own.samples)).toBeLessThanOrEqual(60_000)
+  await poll(NOW + 50_001, () => ({ ...finds({ samples: {} })(), state: { records: undefined } }))
+  expect(await store.exists(own.samples)).toBe(0)
 })
 
 /** How many commands Redis has run of those that begin and commit polls. */
-async function commandsRun(store: typeof redis.store): Promise<number> {
+async function commandsRun(store: Accounts['store']): Promise<number> {
   const stats = await store.info('commandstats')
   const counted = [...stats.matchAll(/cmdstat_(mget|evalsha|eval|hgetall|hmget|strlen|get):calls=(\d+)/g)]
   return counted.reduce((sum, [, , calls]) => sum + Number(calls), 0)
