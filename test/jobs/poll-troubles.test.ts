@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest'
 import { refreshOne } from '../../jobs/refresh-tokens.ts'
 import { sweepFleet } from '../../jobs/sweep-fleet.ts'
-import { NO_ACCOUNT, NO_ALERT_WRITES } from '../../src/redis/steps.ts'
+import { beginUninstall } from '../../src/accounts/uninstall.ts'
 import { Secret } from '../../src/runtime/secret.ts'
 import { createVault } from '../../src/tokens/vault.ts'
 import { watchJson } from '../../src/views/poll-texts.ts'
 import { associations, properties } from '../limits/reports.ts'
-import { putToken, SEEDED_VERSION } from '../support/accounts.ts'
+import { putToken } from '../support/accounts.ts'
 import { fails, failure, reads, tokens } from '../support/fake-provider.ts'
 import { HUB } from '../support/world.ts'
 import { DAY, EVERY_MS, MINUTE, PAIR, pollsOfFile } from './polled.ts'
@@ -22,7 +22,6 @@ async function fleet(hubIds: number[] = [HUB], every = '15m') {
   return {
     ...w,
     poll: (some = hubIds) => w.poll(...some),
-    fresh: () => w.store.zscore(w.keys.fresh, HUB),
     alerts: (hubId = HUB) => w.of(hubId).outbox(),
     coverage: () => coverage.read(w.clock.now()),
     stale: () => coverage.staleAccounts(w.clock.now(), 10),
@@ -318,6 +317,17 @@ describe('many accounts that are not read', () => {
     expect(await one.alerts(0)).toEqual([])
   })
 
+  test('count from when they are connected, though not read, until they are not polled any more', async () => {
+    const one = await fleet()
+    expect(await one.coverage()).toMatchObject({ polled: 1, stale: 0 })
+    one.clock.move(26 * 3_600_000 + 1)
+    // A new grant is no reading.
+    await one.account()
+    expect(await one.coverage()).toMatchObject({ polled: 1, stale: 1 })
+    await beginUninstall(one.services, HUB, { by: 'cli', reason: 'asked' })
+    expect(await one.coverage()).toMatchObject({ polled: 0, stale: 0 })
+  })
+
   test('because nobody polls them are told when their readings are too old, repeated, and over when they are read again', async () => {
     const one = await fleet(HUBS)
     await one.poll()
@@ -343,36 +353,5 @@ describe('many accounts that are not read', () => {
       'fleet firing repeat',
       'fleet resolved recovered',
     ])
-  })
-})
-
-describe('the index of fresh readings', () => {
-  test('has an account from when it is polled on: connected, read, to be authorised again, gone', async () => {
-    const one = await fleet()
-    const connected = one.clock.now()
-    expect(await one.fresh()).toBe(String(connected))
-    one.clock.move(5)
-    one.says.customProperties = fails('transient')
-    one.says.associations = fails('transient')
-    await one.poll()
-    expect(await one.fresh()).toBe(String(connected))
-    expect(await one.coverage()).toMatchObject({ polled: 1, failing: 1 })
-    one.says.associations = reads(associations(5))
-    await one.poll()
-    expect(await one.fresh()).toBe(String(connected + 5))
-    const record = { state: 'reauthorize' as const, refreshAt: 0, fields: {}, alerts: { changes: [], entries: [] } }
-    await one.services.tokens.recordFailure(HUB, await one.claim(), SEEDED_VERSION, { ...record, pollAt: 'never' })
-    expect(await one.fresh()).toBeNull()
-    expect(await one.coverage()).toEqual({ polled: 0, stale: 0, failing: 0, failingForLong: 0, notWatched: 0 })
-    await one.account()
-    expect(await one.coverage()).toMatchObject({ polled: 1, stale: 0, failing: 0 })
-    const intent = await one.store.takeIntent(one.keys.own(NO_ACCOUNT))
-    await one.store.importAccount(one.keys.own(HUB), HUB, one.clock.now(), 'sealed', 'replace', '{}', intent)
-    expect(await one.fresh()).toBeNull()
-    await one.account()
-    const version = await one.store.hget(one.keys.account(HUB).account, 'version')
-    const answer = [HUB, one.clock.now(), String(version), 456, '', '{}', 0, 0, JSON.stringify(NO_ALERT_WRITES)]
-    expect(await one.store.storeIdentity(one.keys.own(HUB), ...answer)).toBe('foreign')
-    expect(await one.coverage()).toMatchObject({ polled: 0, notWatched: 0 })
   })
 })

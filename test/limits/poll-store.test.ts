@@ -217,6 +217,16 @@ test('records are kept for their time, also where they could not be read again, 
   expect(await store.exists(own.samples)).toBe(0)
 })
 
+test('a pause of an account is kept until it ends, and none that has passed', async () => {
+  const { polls, clock, store, own } = await accounts(HUB)
+  await polls.pauseCalls(HUB, clock.now(), clock.now())
+  expect(await store.exists(own.paused)).toBe(0)
+  await polls.pauseCalls(HUB, clock.now(), clock.now() + 5_000)
+  const left = await store.pttl(own.paused)
+  expect(left).toBeGreaterThan(0)
+  expect(left).toBeLessThanOrEqual(5_000)
+})
+
 /** How many commands Redis has run of those that begin and commit polls. */
 async function commandsRun(store: Accounts['store']): Promise<number> {
   const stats = await store.info('commandstats')

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import {
   decodeSamples,
-  encodeSamples,
   mergeSamples,
   RECORD_CHOICES,
   type SampleSettings,
@@ -20,24 +19,6 @@ const FULL: SampleSettings = { records: 'full', keepMs: 1_000 }
 describe('the records of a report', () => {
   const report = associations(500, [480], 1)
 
-  test('are kept as they are shown', () => {
-    expect(mergeSamples({}, fetched(7, undefined, { [PAIR]: report }), FULL)).toEqual({
-      [KEY]: {
-        at: 7,
-        atLimit: [{ objectId: 100, label: 'full 0' }],
-        nearLimit: [{ objectId: 200, label: 'near 0', usage: 480 }],
-      },
-    })
-  })
-
-  test('are kept without a label where only ids are to be kept, and not at all where none are', () => {
-    const read = fetched(7, undefined, { [PAIR]: report })
-    expect(mergeSamples({}, read, { ...FULL, records: 'ids' })).toEqual({
-      [KEY]: { at: 7, atLimit: [{ objectId: 100 }], nearLimit: [{ objectId: 200, usage: 480 }] },
-    })
-    expect(mergeSamples({}, read, { ...FULL, records: 'none' })).toEqual({})
-  })
-
   test.each(RECORD_CHOICES)('that were kept before lose what %s does not allow when their call fails', (records) => {
     const before = samples(1, { [PAIR]: report })
     const kept = mergeSamples(before, fetched(2, undefined, { [PAIR]: FAILURE }), { ...FULL, records })
@@ -51,14 +32,6 @@ describe('the records of a report', () => {
     expect(failing(1_000)).toEqual({ [KEY]: before[KEY] })
     expect(failing(1_001)).toEqual({})
   })
-})
-
-test('that were read again move with their last reading', () => {
-  const kept = samples(1, { [PAIR]: associations(500, [480], 1) })
-  const [[key, report] = ['', { at: 0 }]] = Object.entries(kept)
-  const all = { [key]: { ...report, at: 5 }, other: { ...report, at: 7 } } as Samples
-  const read = decodeSamples(Buffer.from(encodeSamples(all)), 107)
-  expect(Object.values(read).map(({ at }) => at)).toEqual([105, 107])
 })
 
 test.each(['', 'x', 'null', '[null]'])('%j is read as no records', (text) => {

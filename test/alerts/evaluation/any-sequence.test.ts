@@ -59,6 +59,7 @@ interface Known {
   level: AlertLevel
   alert: string
   number: number
+  usage: number | undefined
   sentAt: number
   since: string
 }
@@ -97,11 +98,20 @@ class Receiver {
       expect(Number(number), 'an alert begins with its first message').toBe(1)
     } else {
       expect([id, Number(number), alert.since]).toEqual([before.alert, before.number + 1, before.since])
+      const { level, usage, sentAt } = before
+      expect(alert.previous).toMatchObject({ level, usage, measuredAt: new Date(sentAt).toISOString() })
       this.#follows(before, alert, at, seen)
     }
     if (alert.reason === 'recovered') this.known.delete(series)
     else
-      this.known.set(series, { level: alert.level, alert: id, number: Number(number), sentAt: at, since: alert.since })
+      this.known.set(series, {
+        level: alert.level,
+        usage: alert.usage,
+        alert: id,
+        number: Number(number),
+        sentAt: at,
+        since: alert.since,
+      })
   }
 
   #follows(before: Known, alert: Alert, at: number, seen: Seen | undefined): void {

@@ -24,13 +24,6 @@ function boundaries(rules: Rule[], level?: 'warning' | 'critical', series = over
 const PERCENT = rule({ warning: { percent: 80 }, critical: { percent: 95 } })
 
 describe('the boundaries of a series', () => {
-  test('are where its levels are entered', () => {
-    expect(boundaries([PERCENT])).toEqual([
-      { level: 'warning', move: 'enter', asks: 'percent', of: 80, at: 800 },
-      { level: 'critical', move: 'enter', asks: 'percent', of: 95, at: 950 },
-    ])
-  })
-
   test('are where a level is left that is in force, by the margin later than it was entered', () => {
     expect(boundaries([PERCENT], 'warning', overall(810))).toMatchObject([
       { level: 'warning', move: 'leave', of: 77, at: 770 },
@@ -39,14 +32,6 @@ describe('the boundaries of a series', () => {
     expect(boundaries([PERCENT], 'critical', overall(960))).toMatchObject([
       { level: 'warning', move: 'leave', of: 77 },
       { level: 'critical', move: 'leave', of: 92, at: 920 },
-    ])
-  })
-
-  test('are in the unit of the condition, with the margin of the rule', () => {
-    const counted = rule({ warning: { count: 300 }, critical: { remaining: 100 }, recoverBelow: 10 })
-    expect(boundaries([counted], 'critical', overall(950))).toEqual([
-      { level: 'warning', move: 'leave', asks: 'count', of: 290, at: 290 },
-      { level: 'critical', move: 'leave', asks: 'remaining', of: 110, at: 890 },
     ])
   })
 

@@ -1,9 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { decodeState, encodeState } from '../../../src/alerts/alert-state.ts'
+import { decodeState } from '../../../src/alerts/alert-state.ts'
 import { statesAfter } from '../../../src/alerts/evaluation/boundaries.ts'
 import { type AlertSettings, decideAlerts, type PolledAccount } from '../../../src/alerts/evaluation/decide.ts'
 import type { Rule } from '../../../src/alerts/evaluation/rules.ts'
-import { closeAlerts } from '../../../src/alerts/kinds/notified-alert.ts'
 import { decodeEntry } from '../../../src/alerts/outbox.ts'
 import type { Readings } from '../../../src/limits/readings.ts'
 import type { Samples } from '../../../src/limits/samples.ts'
@@ -175,53 +174,6 @@ describe('the story of an alert', () => {
     ])
     expect(afterwards(writes, states)).toEqual({})
   })
-
-  test('keeps one id through all its messages, numbered, and tells each time what was told before', () => {
-    let states: Record<string, string> = {}
-    let before = well
-    const told = [850, 960, 850, 300, 850].flatMap((usage, n) => {
-      const now = NOW + n * 60_000
-      const after = readings(now, properties(usage, 1_000))
-      const { writes, alerts } = decide(before, after, states, SETTINGS, now)
-      states = afterwards(writes, states)
-      before = after
-      return alerts
-    })
-    expect(told.map(({ reason, status, level }) => [reason, status, level])).toEqual([
-      ['entered', 'firing', 'warning'],
-      ['escalated', 'firing', 'critical'],
-      ['eased', 'firing', 'warning'],
-      ['recovered', 'resolved', 'warning'],
-      ['entered', 'firing', 'warning'],
-    ])
-    const ids = told.map(({ id }) => id.split('-'))
-    expect(new Set(ids.slice(0, 4).map(([alert]) => alert)).size).toBe(1)
-    expect(ids.map(([, number]) => number)).toEqual(['1', '2', '3', '4', '1'])
-    expect(ids[4]?.[0]).not.toBe(ids[0]?.[0])
-    expect(new Set(told.slice(0, 4).map(({ since }) => since)).size).toBe(1)
-    expect(told.map(({ previous }) => [previous?.level, previous?.usage])).toEqual([
-      ['ok', 10],
-      ['warning', 850],
-      ['critical', 960],
-      ['warning', 850],
-      ['ok', 300],
-    ])
-    expect(told[3]).toMatchObject({ threshold: { percent: 80 }, usage: 300 })
-  })
-
-  test('ends when its object type, or its pair, is not reported any more', () => {
-    const had = readings(NOW, properties(10, 1_000, { '2-77': [999, 1_000] }), { [PAIR]: associations(500, [], 2) })
-    const states = afterwards(decide(well, had).writes)
-    expect(Object.keys(states).sort()).toEqual([`at/${PAIR}`, `fullest/${PAIR}`, 'type/2-77'])
-    const { alerts, writes } = decide(had, readings(NOW + 1, properties(10, 1_000)), states, SETTINGS, NOW + 1)
-    expect(alerts.map(({ status, reason, series }) => [status, reason, series?.metric]).sort()).toEqual([
-      ['resolved', 'recovered', 'associations.atLimit'],
-      ['resolved', 'recovered', 'associations.fullest'],
-      ['resolved', 'recovered', 'customProperties.objectType'],
-    ])
-    expect(afterwards(writes, states)).toEqual({})
-  })
-
   test('does not touch the alert about the account’s tokens', () => {
     expect(decide(well, well, { token: '["critical"]' }).writes).toEqual({ changes: [], entries: [] })
   })
@@ -281,18 +233,6 @@ describe('the first reading of an account', () => {
 })
 
 describe('a reading that is not new', () => {
-  test('does not confirm a level', () => {
-    const settings = { ...SETTINGS, for: 3 }
-    const kept = readings(NOW, properties(960, 1_000))
-    let states: Record<string, string> = {}
-    const reasons = [0, 1, 2, 3].flatMap((poll) => {
-      const { writes, alerts } = decide(poll === 0 ? well : kept, kept, states, settings, NOW + poll * 60_000)
-      states = afterwards(writes, states)
-      return alerts.map(({ reason }) => reason)
-    })
-    expect(reasons).toEqual([])
-  })
-
   test('is no reason to repeat, to close, or to say anything at all', () => {
     const kept = readings(NOW, properties(960, 1_000))
     const states = afterwards(decide(well, kept).writes)
@@ -307,61 +247,5 @@ describe('a reading that is not new', () => {
     const before = readings(NOW - 1, properties(10, 1_000), { [PAIR]: associations(500, [], 60) })
     const after = { ...before, ...readings(NOW, properties(960, 1_000)) }
     expect(decide(before, after).alerts.map(({ series }) => series?.metric)).toEqual(['customProperties.overall'])
-  })
-})
-
-describe('closing all alerts of an account', () => {
-  const account = { hubId: 123, hubDomain: 'acme.example.com' }
-  const state = { rule: 'r', since: BEFORE, transitions: 4, sentAt: BEFORE, pending: null }
-
-  test('tells what was open, once each, and forgets everything', () => {
-    const states = {
-      [`at/${PAIR}`]: encodeState({ ...state, level: 'warning', lastSent: { level: 'warning', usage: 7, at: BEFORE } }),
-      overall: encodeState({
-        ...state,
-        level: 'ok',
-        lastSent: null,
-        pending: { warning: 1, critical: 0, sinceFirstReading: false },
-      }),
-      token: encodeState({ ...state, level: 'critical', lastSent: null }),
-    }
-    const writes = closeAlerts(SETTINGS.pageOf, account, states, NOW)
-    expect(writes.changes).toEqual(Object.entries(states).map(([field, stored]) => [field, stored, '']))
-    const alerts = writes.entries.map((one) => decodeEntry(one).alert)
-    expect(alerts).toMatchObject([
-      {
-        kind: 'limit',
-        status: 'resolved',
-        reason: 'uninstalled',
-        level: 'warning',
-        series: { metric: 'associations.atLimit', from: '0-1', to: '0-2' },
-        usage: 7,
-      },
-      { kind: 'token', status: 'resolved', reason: 'uninstalled', level: 'critical' },
-    ])
-    expect(alerts.every(({ id }) => id.endsWith('-5'))).toBe(true)
-    expect(alerts[1]).not.toHaveProperty('series')
-  })
-
-  test('of an account without alerts is nothing', () => {
-    expect(closeAlerts(SETTINGS.pageOf, account, {}, NOW)).toEqual({ changes: [], entries: [] })
-  })
-})
-
-test('a state reads back as it was kept', () => {
-  const one = {
-    level: 'critical' as const,
-    rule: 'with "quotes", commas | and ünïcode',
-    since: NOW,
-    transitions: 3,
-    sentAt: NOW,
-    lastSent: { level: 'warning' as const, usage: 5.5, at: BEFORE },
-    pending: { warning: 0, critical: 2, sinceFirstReading: true },
-  }
-  expect(decodeState(encodeState(one))).toEqual(one)
-  expect(decodeState(encodeState({ ...one, lastSent: null, pending: null }))).toEqual({
-    ...one,
-    lastSent: null,
-    pending: null,
   })
 })

@@ -28,13 +28,6 @@ describe('the margin by which a level is left', () => {
   })
 })
 
-describe('several conditions in one level', () => {
-  test('are none: nothing is entered, and what is open is left', () => {
-    expect(standsAt({}, aSeries(99))).toBe('ok')
-    expect(standsAt({}, aSeries(99), open('warning'))).toBe('ok')
-  })
-})
-
 describe('a level of the days that are left', () => {
   const rule = aRule({ warning: { percent: 80, daysLeft: 14 }, critical: { daysLeft: 7 } })
   const foreseen = (daysLeft: number | null | undefined, usage = 50) => aSeries(usage, 100, daysLeft)

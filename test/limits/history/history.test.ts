@@ -56,16 +56,6 @@ describe('history', () => {
     expect(await history.read(HUB, 0, START - 1)).toEqual([])
   })
 
-  test('tells of a time in which nothing was read, even if nothing changed', async () => {
-    const { poll, history } = await polled(readings(at(0), properties(1)))
-    const later = at(1) + GAP_MS
-    await poll(later, readings(later, properties(1)))
-    expect(await history.read(HUB, 0, later)).toMatchObject([
-      { at: at(0), series: [{ usage: 1 }] },
-      { at: later, missingSince: at(0), series: [{ usage: 1 }] },
-    ])
-  })
-
   test('has no gap where only one of the endpoints could not be read', async () => {
     const pairs = { '0-1/0-2': associations(500, [480]) }
     let now = readings(at(0), properties(1), pairs)
@@ -133,30 +123,5 @@ describe('a history that is thinned out', () => {
     await poll(at(6), readings(at(6), properties(50)))
     expect(await history.replace(HUB, read, [])).toBe('lost')
     expect((await store.lrangeBuffer(own.history, 0, -1)).slice(0, -1)).toEqual(before)
-  })
-
-  test('by two at once is thinned out by one of them', async () => {
-    const { history } = await polled(...five)
-    const read = await changesOf(history)
-    const both = await Promise.all([3, 4].map((n) => history.replace(HUB, read, read.changes.slice(n))))
-    expect(both).toEqual(['replaced', 'lost'])
-    expect((await history.changes(HUB))?.changes).toEqual(read.changes.slice(3))
-  })
-})
-
-describe('what can not be read', () => {
-  test('is told with account, key and the way out', async () => {
-    const { history, own, store, services } = await polled(...[1, 2].map((n) => readings(at(n - 1), properties(n))))
-    await store.lset(own.history, 0, 'x')
-    await expect(history.changes(HUB)).rejects.toThrow("account 123: its history can't be read: unexpected end of file")
-    expect(await history.read(HUB, 0, at(9))).toEqual([])
-    const { polls, samples } = services
-    const message = `account 123: ${own.poll} can't be read`
-    await store.set(own.poll, 'x')
-    await expect(history.changes(HUB)).rejects.toThrow(message)
-    expect(await history.read(HUB, 0, at(9))).toEqual([])
-    await expect(polls.loadOne(HUB)).rejects.toThrow("account 123: what its polls know can't be read")
-    await store.set(own.samples, 'x')
-    expect(await samples.read(HUB)).toEqual({})
   })
 })

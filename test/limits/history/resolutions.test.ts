@@ -90,38 +90,6 @@ describe('a thinned record', () => {
   })
 })
 
-describe('what is kept', () => {
-  const usage = (n: number) => ({ usage: n, limit: 10 })
-  const change = (hours: number, was: number, more: Partial<Change> = {}): Change => ({
-    at: at(hours),
-    before: [['overall', usage(was)]],
-    ...more,
-  })
-  const thinned = (changes: Change[], now: number, [raw, hourly, daily]: [number, number, number]) =>
-    thinOut([['overall', usage(9)]], changes, at(now), {
-      rawMs: raw * HOUR,
-      hourlyMs: hourly * HOUR,
-      dailyMs: daily * HOUR,
-    })
-
-  test('keeps a gap that ended in an hour or day, though nothing changed over it', () => {
-    const ended = (hours: number, since: number): Change => ({ at: at(hours), missingSince: at(since), before: [] })
-    const changes = [change(0.1, 0), ended(50, 3), ended(50.8, 50.2)]
-    expect(thinned(changes, 80, [1, 100, 100])).toEqual([change(0.1, 0), ended(50.8, 3)])
-    expect(thinned(changes, 80, [1, 10, 100])).toEqual([change(0.1, 0), ended(50.8, 3)])
-    expect(thinned([change(0.1, 0), ended(50.8, 50.2)], 80, [1, 100, 100])).toEqual([change(0.1, 0)])
-  })
-
-  test('is told by the longest of the settings, whatever their order', () => {
-    const changes = Array.from({ length: 200 }, (_, n) => change(n / 2 + 0.1, n % 9))
-    const hours = (keep: [number, number, number]) => thinned(changes, 96, keep).length
-    // All of four days; the last two and what stood before them; a day of all, and one an hour of the other three.
-    expect(hours([96, 1, 1])).toBe(200)
-    expect(hours([48, 1, 24])).toBe(200 - 2 * 48 + 1)
-    expect(hours([24, 96, 1])).toBe(200 - 72)
-  })
-})
-
 const overall = (usage: number): SnapshotSeries[] => [
   { metric: 'customProperties.overall', usage, limit: 100, percent: usage },
 ]
@@ -153,19 +121,6 @@ describe('a regular series', () => {
     for (const resolution of ['hourly', 'daily'] as const) {
       expect([...regularSeries([snapshot(0.5, 1)], range, resolution, zones)]).toEqual([])
     }
-  })
-
-  test('has none in the middle of an hour or day of which only the end is kept', () => {
-    const snapshots = [snapshot(23.5, 1), snapshot(47.5, 2), snapshot(49.8, 3), snapshot(51.2, 4)]
-    const zones = { rawFrom: at(51), hourlyFrom: at(48) }
-    const ends = (resolution: Regular, to: number) => {
-      const range = { from: at(0), to: at(to), readUntil: at(1_000) }
-      return [...regularSeries(snapshots, range, resolution, zones)].map((one) => (one.at - START) / HOUR)
-    }
-    expect(ends('daily', 36)).toEqual([24])
-    expect(ends('hourly', 49.9)).toEqual([24, 48, 49])
-    expect(ends('daily', 50.5)).toEqual([24, 48, 50])
-    expect(ends('daily', 51.5)).toEqual([24, 48, 51.5])
   })
 
   const scene = fc.record({

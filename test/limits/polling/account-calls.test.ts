@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
 import { AccountCalls, type CallsOf, pausedUntil } from '../../../src/limits/polling/account-calls.ts'
-import { NOTHING_USED } from '../../../src/provider/bucket-use.ts'
 import type { CrmResult } from '../../../src/provider/failure.ts'
 import { failure } from '../../support/fake-provider.ts'
 import { HUB, worldOfFile } from '../../support/world.ts'
@@ -24,16 +23,6 @@ const calls = (count: number, answer = async (): Promise<CrmResult<unknown>> => 
   Array<() => Promise<CrmResult<unknown>>>(count).fill(answer)
 
 describe('the calls of a poll', () => {
-  test("add up what they show of the account's bucket", async () => {
-    const poll = (await account(20)).begin()
-    expect(poll.bucketUse).toEqual(NOTHING_USED)
-    const bucket = { intervalMs: 10_000, max: 110, remaining: 80 }
-    await poll.make(calls(1, async () => ({ ok: true, value: 'a report', bucket })))
-    await poll.make(calls(1, async () => failure('transient', { status: 429 })))
-    expect(poll.bucketUse).toEqual({ lastSeen: { used: 30, of: 110, intervalMs: 10_000 }, refused: 1 })
-    expect(poll.made).toHaveLength(2)
-  })
-
   test('wait for its share, as often as it takes, and say while they do that the poll goes on', async () => {
     const { begin, clock, said } = await account(1, '50s')
     const began = clock.now()
@@ -70,20 +59,6 @@ describe('the calls of a poll', () => {
     const poll = begin({ before: [[now - 60_000, 3]] })
     await poll.make(calls(2))
     expect(poll).toMatchObject({ made: [], leftOut: true, pausedUntil: now + 540_000 })
-  })
-
-  test('are not made by a poll that is told to stop, before or while it waits', async () => {
-    const { begin, clock } = await account(1)
-    const stop = new AbortController()
-    const poll = begin({}, stop.signal)
-    const making = poll.make(calls(3))
-    await clock.sleeper()
-    stop.abort(new Error('SIGTERM'))
-    await making
-    expect([poll.made.length, poll.stopped]).toEqual([1, true])
-    const other = begin({}, stop.signal)
-    await other.make(calls(1))
-    expect([other.made.length, other.stopped]).toEqual([0, true])
   })
 })
 
@@ -140,17 +115,6 @@ describe('a paused account', () => {
     poll.beginRound(0)
     await poll.make(calls(1))
     expect([poll.made.length, poll.leftOut, poll.pausedUntil]).toEqual([2, false, undefined])
-  })
-
-  test('is not one because of a moment that has passed, and leaves nothing behind', async () => {
-    const { polls, clock, keys, store } = await account(20)
-    const { paused } = keys.account(HUB)
-    await polls.pauseCalls(HUB, clock.now(), clock.now())
-    expect(await store.exists(paused)).toBe(0)
-    await polls.pauseCalls(HUB, clock.now(), clock.now() + 5_000)
-    const left = await store.pttl(paused)
-    expect(left).toBeGreaterThan(0)
-    expect(left).toBeLessThanOrEqual(5_000)
   })
 })
 

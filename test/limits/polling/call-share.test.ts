@@ -7,15 +7,6 @@ const WINDOW_MS = 10_000
 const of = (requests: number): ShareSettings => ({ requests, perMs: WINDOW_MS })
 
 describe('the share of an account', () => {
-  test('lets through as many calls as fit the window, the next when the first falls out of it', () => {
-    expect(shareLeft(of(3), undefined, [], NOW)).toEqual({ granted: 3, waitMs: 0 })
-    expect(shareLeft(of(3), undefined, [NOW, NOW], NOW + 4_000)).toEqual({ granted: 1, waitMs: 0 })
-    const full = [NOW, NOW, NOW + 4_000]
-    expect(shareLeft(of(3), undefined, full, NOW + 4_000)).toEqual({ granted: 0, waitMs: 6_000 })
-    expect(shareLeft(of(3), undefined, full, NOW + 9_999)).toEqual({ granted: 0, waitMs: 1 })
-    expect(shareLeft(of(3), undefined, full, NOW + 10_000)).toEqual({ granted: 2, waitMs: 0 })
-  })
-
   test('lets an account be polled more often than its window is long, for as long as the share allows', () => {
     let before: CallsMade | undefined
     for (let n = 0; n < 100; n++) {

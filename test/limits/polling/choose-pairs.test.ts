@@ -7,7 +7,6 @@ import {
   type ChooseFrom,
   choosePairs,
   chooseSources,
-  listedPairs,
 } from '../../../src/limits/polling/choose-pairs.ts'
 import type { PairReading } from '../../../src/limits/readings.ts'
 
@@ -29,18 +28,6 @@ function chosen({ readings = {}, ...from }: Partial<Omit<ChooseFrom, 'readings'>
   })
   return { ask: ids(ask), empty: ids(empty) }
 }
-
-describe('listed pairs', () => {
-  test('are all asked for, those never read first, then those that have waited longest', () => {
-    const pairs = ['0-1/0-2', '0-2/0-1', '0-1/0-3', '0-3/0-1'].map((id) => {
-      const [from = '', to = ''] = id.split('/')
-      return { from, to }
-    })
-    const readings = new Map(Object.entries({ '0-1/0-2': reading(30), '0-2/0-1': reading(10) }))
-    expect(ids(listedPairs(pairs, readings))).toEqual(['0-1/0-3', '0-3/0-1', '0-2/0-1', '0-1/0-2'])
-    expect(ids(listedPairs(pairs, new Map()))).toEqual(ids(pairs))
-  })
-})
 
 describe('automatic pairs without companions', () => {
   test('take turns: each is asked as often as any', () => {

@@ -5,11 +5,10 @@ import { AccountCalls, type FetchDeps } from '../../../src/limits/polling/accoun
 import { type Answers, readAnswers } from '../../../src/limits/polling/answers.ts'
 import { fetchReports, type PollTarget, wasUnauthorized } from '../../../src/limits/polling/fetch-reports.ts'
 import { failuresOf, mergeReadings, NOT_ASKED, type Readings, type Reports } from '../../../src/limits/readings.ts'
-import { REPORTS, reportNamed } from '../../../src/limits/reports/all-reports.ts'
-import type { Report } from '../../../src/limits/reports/report.ts'
+import { REPORTS } from '../../../src/limits/reports/all-reports.ts'
 import { InFlight } from '../../../src/runtime/concurrency.ts'
 import { Secret } from '../../../src/runtime/secret.ts'
-import { type FakeAnswers, fails, failure, fakeProvider, reads } from '../../support/fake-provider.ts'
+import { type FakeAnswers, fails, fakeProvider, reads } from '../../support/fake-provider.ts'
 import { HandClock } from '../../support/hand-clock.ts'
 import { associations, pairNumbers, pairReports, polledState, properties, readBody, readings } from '../reports.ts'
 
@@ -70,31 +69,6 @@ function worker(does: FakeAnswers = {}, requests = 20, clock = new HandClock()) 
 }
 
 describe('fetching the reports of an account', () => {
-  test('asks for the custom properties and each pair, with the access token', async () => {
-    const { fetch, provider, clock } = worker()
-    const fetched = await fetch(listed(PAIRS))
-    expect(provider.calls.sort()).toEqual([
-      ['associations', 'access-1', '0-1', '0-2'],
-      ['associations', 'access-1', '0-1', '0-3'],
-      ['customProperties', 'access-1'],
-    ])
-    expect(fetched?.at).toBe(clock.now())
-    expect(ownOf(fetched)).toEqual(readBody('customProperties', properties(1)))
-    expect([...pairsOf(fetched).keys()]).toEqual(['0-1/0-2', '0-1/0-3'])
-  })
-
-  test('loses nothing of the others when one call fails', async () => {
-    const { fetch } = worker({
-      associations: async (_token, _from, to) =>
-        to === '0-2' ? failure('transient') : { ok: true, value: associations(5) },
-    })
-    const fetched = await fetch(listed(PAIRS))
-    expect(ownOf(fetched)).toEqual(readBody('customProperties', properties(1)))
-    expect(pairsOf(fetched).get('0-1/0-2')).toMatchObject({ class: 'transient' })
-    expect(pairsOf(fetched).get('0-1/0-3')).toEqual(readBody('associations/0-1/0-3', associations(5)))
-    expect(fetched && wasUnauthorized(fetched)).toBe(false)
-  })
-
   test.each<[string, FakeAnswers, All]>([
     ['customProperties', { customProperties: fails('unauthorized') }, listed(PAIRS)],
     ['a pair', { associations: fails('unauthorized') }, listed(PAIRS)],
@@ -116,40 +90,6 @@ describe('fetching the reports of an account', () => {
 })
 
 describe('a poll that is told that it is enough', () => {
-  const many = Array.from({ length: 30 }, (_, n) => ({ from: '0-1', to: `2-${n}` }))
-  const before = readings(1, properties(1), { '0-1/2-0': associations(5, [4]), '0-1/2-29': associations(6) })
-
-  test('begins no further call, keeps what was read, and every worker leaves the account alone', async () => {
-    const how = { status: 429, retryAfterMs: 7_000 }
-    const { fetch, provider, clock, paused } = worker({ associations: fails('transient', how) }, 1_000)
-    const fetched = await fetch(listed(many, before))
-    const until = clock.now() + 7_000
-    // Those that were under way when it was said, and no more.
-    expect(provider.calls.length).toBeLessThanOrEqual(6)
-    expect(ownOf(fetched)).toEqual(readBody('customProperties', properties(1)))
-    expect(fetched).toMatchObject({ pausedUntil: until })
-    expect(callsOf(fetched)).toBe(provider.calls.length)
-    expect(fetched?.failures.every((one) => one.status === how.status)).toBe(true)
-    expect(fetched?.failures.length).toBe(provider.calls.length - 1)
-    expect(paused).toEqual([[HUB, until]])
-    // What was not asked for stays as it was read last.
-    expect(fetched && pairNumbers(mergeReadings(before, fetched))).toEqual(pairNumbers(before))
-  })
-
-  test('leaves the rest of the bucket to the app: little left ends it although nothing failed', async () => {
-    const bucket = { intervalMs: 10_000, max: 110, remaining: 20 }
-    const { fetch, provider, clock, paused } = worker(
-      { associations: async () => ({ ok: true, value: associations(5), bucket }) },
-      1_000,
-    )
-    const fetched = await fetch(listed(many, before))
-    expect(provider.calls.length).toBeLessThanOrEqual(6)
-    // What it left out it would not ask for, were it recognized by its bytes.
-    expect(fetched).toMatchObject({ pausedUntil: clock.now() + 10_000, digests: undefined })
-    expect(fetched?.failures).toMatchObject([{ class: 'transient', code: 'paused' }])
-    expect(paused).toEqual([[HUB, clock.now() + 10_000]])
-  })
-
   test('has nothing to say of pairs that it did not come to and that were never read', async () => {
     const { fetch, clock } = worker()
     const asked = { ...listed(PAIRS), pausedUntil: clock.now() + 60_000 }
@@ -271,20 +211,6 @@ describe('with automatic pairs', () => {
     })
   })
 
-  test('an object type whose targets could not be asked loses nothing of the others', async () => {
-    const { fetch } = auto({
-      associationTargets: async (_token, from) =>
-        from === '0-1' ? failure('transient', { status: 500 }) : named('0-2'),
-    })
-    const before = readings(1, report, { '0-1/0-2': associations(9), '0-2/0-1': associations(8) })
-    const fetched = await fetch({ ...AUTO, readings: before })
-    expect(fetched?.failures).toHaveLength(1)
-    expect(pairsOf(fetched).get('2-7/0-2')).toEqual(readBody('associations/2-7/0-2', associations(5)))
-    expect(pairsOf(fetched).get('0-1/0-2')).toBe(NOT_ASKED)
-    const { values } = readBody('associations/0-2/0-1', associations(8))
-    expect(pairsOf(fetched).get('0-2/0-1')).toEqual({ values })
-  })
-
   test('all that had something to tell was seen, unless one was left out, failed, or nobody could say', async () => {
     const seen = async (does: FakeAnswers, asked = AUTO) => (await auto(does).fetch(asked))?.allPairsRead
     expect(await seen({})).toBe(true)
@@ -333,56 +259,5 @@ describe('with automatic pairs', () => {
     expect(pairNumbers(after)['0-2/0-1']).toMatchObject({ limit: 0, atLimit: 0, nearLimit: 0 })
     const again = await fetch({ ...AUTO, readings: { 'associations/0-2/0-1': after['associations/0-2/0-1'] as never } })
     expect(again?.failures).toEqual([])
-  })
-})
-
-describe('a report that the plan of an account may lack', () => {
-  const pipelines = reportNamed('pipelines') as Report
-  const asked: All = { ...listed([]), reports: [...REPORTS.slice(0, 1), pipelines] }
-  const lacking = { pipelines: expect.any(Number) as number }
-  const body = { hubspotDefinedObjectTypes: [] }
-
-  test.each([
-    ['403', fails('forbidden', { status: 403 })],
-    ['404', fails('client', { status: 404 })],
-    ['an empty answer', reads({})],
-  ])('and that is %s is no failure, and not asked for again for a day', async (_, report) => {
-    const { fetch, provider, clock } = worker({ report })
-    const fetched = await fetch(asked)
-    expect(fetched).toMatchObject({ failures: [], notAvailable: lacking })
-    expect(callsOf(fetched)).toBe(2)
-    expect([...(fetched?.reports.keys() ?? [])]).toEqual(['customProperties'])
-    provider.calls.length = 0
-    const again = { ...asked, notAvailable: fetched?.notAvailable ?? {} }
-    clock.move(24 * 3_600_000 - 1)
-    expect((await fetch(again))?.notAvailable).toEqual(again.notAvailable)
-    expect(provider.calls.map(([name]) => name)).toEqual(['customProperties'])
-    clock.move(1)
-    await fetch(again)
-    expect(provider.calls.map(([name]) => name)).toEqual(['customProperties', 'customProperties', 'pipelines'])
-  })
-
-  test('is no longer known as such where it is not asked for any more', async () => {
-    const { fetch, clock } = worker({ report: reads(body) })
-    const notAvailable = { pipelines: clock.now() + 1 }
-    expect((await fetch({ ...asked, reports: REPORTS.slice(0, 1), notAvailable }))?.notAvailable).toEqual({})
-  })
-
-  test('is not lacking where the provider is only away, or the token refused', async () => {
-    for (const kind of ['transient', 'unauthorized'] as const) {
-      const { fetch } = worker({ report: fails(kind, { status: kind === 'transient' ? 503 : 401 }) })
-      const fetched = await fetch(asked)
-      expect(fetched).toMatchObject({ notAvailable: {}, failures: [{ class: kind }] })
-    }
-  })
-
-  test('is recognized by its bytes as the others are, and without those that are lacking', async () => {
-    const { hear, clock } = worker({ report: reads(body) })
-    const heads = await Promise.all(
-      [{}, { pipelines: clock.now() + 1 }].map((notAvailable) => hear({ ...asked, notAvailable })),
-    )
-    expect(heads.map(callsOf)).toEqual([2, 1])
-    expect(new Set(heads.map((head) => head?.digests)).size).toBe(2)
-    expect(heads.every((head) => head?.digests !== undefined)).toBe(true)
   })
 })

@@ -46,13 +46,6 @@ const at = (usage: number, more: Partial<PollFindings> = {}) => planPoll(found({
 const period = (more: Partial<PollFindings>) => planPoll(found(more)).at - NOW
 
 describe('an account that is far from every threshold, and still', () => {
-  test('is polled at its regular turn, just before the longest period ends', () => {
-    const plan = planPoll(found())
-    expect(plan).toMatchObject({ regularAt: plan.at, because: { is: 'still' } })
-    expect(plan.at - NOW).toBeGreaterThan(0.93 * DAY)
-    expect(plan.at - NOW).toBeLessThan(0.98 * DAY)
-  })
-
   test('gets a phase of its own after its first poll, and after one that many others had with it', () => {
     expect(planPoll(found({ isFirst: true })).because).toEqual({ is: 'new' })
     const phases = Array.from({ length: 200 }, (_, n) => period({ hubId: n + 1, isFirst: true }) / DAY)
@@ -87,19 +80,6 @@ describe('an account near a threshold', () => {
     for (const usage of [701, 780, 799, 800, 900]) expect(at(usage).at - NOW).toBe(5 * MINUTE)
   })
 
-  test('is told with what it is near to', () => {
-    expect(at(780).because).toEqual({
-      is: 'near',
-      series: 'overall',
-      usage: 780,
-      limit: 1_000,
-      level: 'warning',
-      move: 'enter',
-      asks: 'percent',
-      of: 80,
-    })
-  })
-
   test('is told with the nearest of all', () => {
     const boundaries = new Map(['overall', 'other'].map((id) => [id, [enter(80)]]))
     const two = [series(780), series(799, 1_000, 'other')]
@@ -117,10 +97,6 @@ describe('an account near a threshold', () => {
     const one: Boundary = { level: 'warning', move: 'enter', asks: 'count', of: 1, at: 1 }
     const none = { series: [series(0, null, 'at/0-1/0-2')], boundaries: new Map([['at/0-1/0-2', [one]]]) }
     expect(planPoll(found(none)).because).toEqual({ is: 'still' })
-  })
-
-  test('is none where no rule watches the series', () => {
-    expect(at(800, { boundaries: new Map() }).because).toEqual({ is: 'still' })
   })
 })
 

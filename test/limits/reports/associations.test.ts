@@ -49,16 +49,3 @@ test.each<[list: 'atLimit' | 'nearLimit', record: unknown, kept: object | undefi
   const found = read({ ...WHOLE, [`${list}FromRecordSamples`]: [record] }).records
   expect(found).toEqual({ atLimit: FULL, nearLimit: NEAR, [list]: kept === undefined ? [] : [kept] })
 })
-
-test('of more records than a hundred the fullest are kept, and all are counted', () => {
-  const { values, records } = read(
-    associations(
-      500,
-      Array.from({ length: 300 }, (_, n) => 400 + (n % 100)),
-      150,
-    ),
-  )
-  expect(values.map(({ usage }) => usage)).toEqual([150, 300, 500])
-  expect([records?.atLimit.length, records?.nearLimit.length]).toEqual([100, 100])
-  expect(Math.min(...(records?.nearLimit ?? []).map(({ usage = 0 }) => usage))).toBe(466)
-})

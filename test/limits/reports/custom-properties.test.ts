@@ -46,12 +46,6 @@ test.each([undefined, null, 'none', { '0-1': FIRST }])('object types, %j, are no
   expect(read({ ...WHOLE, byObjectType })).toMatchObject({ values: [OVERALL], isPartial: true })
 })
 
-test('more object types than are kept are counted, and are no part that could not be read', () => {
-  const { values, ...rest } = read({ ...WHOLE, byObjectType: many(501, {}) })
-  expect(values).toHaveLength(1 + 500)
-  expect(rest).toEqual({ leftOut: 1 })
-})
-
 test('of all that is wrong the first five parts are named', () => {
   expect(read({ ...WHOLE, byObjectType: many(100, { usage: undefined }) }).gaps).toEqual(
     Array.from({ length: 5 }, (_, n) => expect.stringContaining(`byObjectType[${n}].usage is missing`)),
