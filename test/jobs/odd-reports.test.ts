@@ -1,48 +1,24 @@
 import { expect, test } from 'vitest'
 import type { SeriesName } from '../../src/limits/reports/report.ts'
 import { seriesId } from '../../src/limits/series.ts'
-import { worldOfFile } from '../support/world.ts'
+import { associations, properties } from '../limits/reports.ts'
+import { EVERY_MS, PAIR, pollsOfFile } from './polled.ts'
 
 /*
  * Reports as no interface describes them, and what of the account is judged all the same. How each odd part is read is
  * tested at the reports; here, which alerts come of it and what is said. Every series would open an alert.
  */
 
-const world = worldOfFile()
+const polls = pollsOfFile()
 const ALL = ['overall', 'type/0-1', 'type/0-2', 'at/0-1/0-2', 'near/0-1/0-2', 'fullest/0-1/0-2']
-const SETTINGS = {
-  limits: { every: '15m', reports: ['customProperties', 'associations'], associations: [{ from: '0-1', to: '0-2' }] },
-  thresholds: [
-    ...['customProperties.*', 'associations.fullest'].map((on) => ({ on, warning: { percent: 90 } })),
-    ...['associations.atLimit', 'associations.nearLimit'].map((on) => ({ on, warning: { count: 1 } })),
-  ],
-  alerts: { firstRun: 'alert' },
-}
+const RULES = [
+  ...['customProperties.*', 'associations.fullest'].map((on) => ({ on, warning: { percent: 90 } })),
+  ...['associations.atLimit', 'associations.nearLimit'].map((on) => ({ on, warning: { count: 1 } })),
+]
 
-const type = (objectTypeId: string, usage: number) => ({
-  objectTypeId,
-  usage,
-  limit: 1_000,
-  percentage: usage / 10,
-  singularLabel: 'Thing',
-  pluralLabel: 'Things',
-})
-const properties = (usage: number) => ({
-  overallLimit: 1_000,
-  overallUsage: usage,
-  overallPercentage: usage / 10,
-  byObjectType: [type('0-1', usage), type('0-2', usage)],
-})
-const near = (objectId: number, usage: number) => ({ label: 'Near', objectId, percentage: usage / 5, usage })
-const associations = (isFull: boolean) => ({
-  limit: 500,
-  totalRecordsAtLimit: isFull ? 1 : 0,
-  totalRecordsNearLimit: isFull ? 2 : 0,
-  atLimitFromRecordSamples: isFull ? [{ label: 'Full', objectId: 11 }] : [],
-  nearLimitFromRecordSamples: isFull ? [near(20, 490), near(21, 480)] : [],
-})
-const CALM = { properties: properties(10), associations: associations(false) }
-const FULL = { properties: properties(960), associations: associations(true) }
+const propertiesOf = (usage: number) => properties(usage, 1_000, { '0-1': [usage, 1_000], '0-2': [usage, 1_000] })
+const CALM = { properties: propertiesOf(10), associations: associations(500) }
+const FULL = { properties: propertiesOf(960), associations: associations(500, [490, 480], 1) }
 type Of = keyof typeof FULL
 
 /** The reports in which something is another way; undefined: it is not there. */
@@ -50,7 +26,7 @@ function odd(of: Of, path: string, value: unknown) {
   const all = structuredClone(FULL)
   const steps = path.split('.')
   const last = steps.pop() ?? ''
-  let part = all[of] as Record<string, unknown>
+  let part = all[of] as unknown as Record<string, unknown>
   for (const step of steps) part = part[step] as typeof part
   part[last] = value
   return all
@@ -63,22 +39,23 @@ async function polled() {
     const value = Buffer.from(typeof says[of] === 'string' ? says[of] : JSON.stringify(says[of]))
     return { ok: true as const, value }
   }
-  const provider = { customProperties: answer('properties'), associations: answer('associations') }
-  const w = await world({ settings: SETTINGS, provider })
-  const account = await w.account({ lifeMs: 365 * 86_400_000 })
+  const w = await polls({
+    rules: RULES,
+    settings: { limits: { associations: [PAIR] } },
+    provider: { customProperties: answer('properties'), associations: answer('associations') },
+  })
   const poll = async (next: typeof says) => {
     says = next
-    w.clock.move(15 * 60_000)
+    w.clock.move(EVERY_MS)
     await w.poll()
   }
   await poll(CALM)
   return {
     ...w,
-    ...account,
     poll,
     said: () => w.logged.lines().filter(({ code }) => code === 'poll.gaps'),
     judged: async () => {
-      const opened = (await account.outbox()).filter(({ kind }) => kind === 'limit')
+      const opened = (await w.outbox()).filter(({ kind }) => kind === 'limit')
       return ALL.filter((id) => opened.some((alert) => seriesId(alert.series as SeriesName) === id))
     },
   }
@@ -102,7 +79,7 @@ test.each<[of: Of, path: string, value: unknown, unjudged: string[], gap: string
   ['properties', 'overallLimit', undefined, ['overall'], 'overallLimit is missing'],
   ['properties', 'overallLimit', 0, ['overall'], null],
   ['associations', `${NEAR}.label`, 5, [], 'nearLimitFromRecordSamples[0].label is the number 5'],
-  ['associations', `${NEAR}.objectId`, '20', [], null],
+  ['associations', `${NEAR}.objectId`, '200', [], null],
   ['associations', `${NEAR}.usage`, null, [], 'nearLimitFromRecordSamples[0].usage is null'],
   ['associations', `${FIRST}.objectId`, '007', [], 'atLimitFromRecordSamples[0].objectId is a string'],
   ['associations', `${FIRST}.objectId`, -4, [], 'atLimitFromRecordSamples[0].objectId is the number -4'],
@@ -156,5 +133,5 @@ test('an id above 2^53 is kept to its last digit, with a record that has no labe
   await one.poll({ ...FULL, associations: text.replace('"objectId":42', '"objectId":9007199254740993') })
   const kept = (await one.services.samples.read(one.hubId))['associations/0-1/0-2']
   expect(kept?.atLimit).toEqual([{ objectId: '9007199254740993' }])
-  expect(kept?.nearLimit.map(({ objectId }) => objectId)).toEqual([20, 21])
+  expect(kept?.nearLimit.map(({ objectId }) => objectId)).toEqual([200, 201])
 })

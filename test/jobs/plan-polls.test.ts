@@ -77,7 +77,7 @@ describe('the next poll of an account', () => {
     const one = await watched()
     await one.poll()
     expect((await one.turn())?.because).toEqual({ is: 'new' })
-    await one.poll()
+    await one.poll(101)
     expect((await one.turn())?.because).toEqual({ is: 'still' })
     expect(await one.waits()).toBeGreaterThan(0.93 * HOUR)
     expect(await one.waits()).toBeLessThan(0.98 * HOUR)
@@ -93,28 +93,6 @@ describe('the next poll of an account', () => {
       expect(await one.waits()).toBe(5 * MINUTE)
     }
     expect((await one.turn())?.because).toMatchObject({ is: 'near', usage: 801, move: 'leave', of: 77 })
-  })
-
-  test('is not sooner for what was read for the first time', async () => {
-    const one = await watched()
-    one.says.customProperties = fails('transient')
-    one.services.polling.associations = [PAIR]
-    await one.poll()
-    one.says.customProperties = reads(properties(100))
-    await one.poll()
-    expect((await one.turn())?.because).toEqual({ is: 'still' })
-  })
-
-  test('is tried again after a failure, and waits as long as the provider says', async () => {
-    const one = await watched()
-    one.says.customProperties = fails('transient')
-    await one.poll()
-    expect(await one.waits()).toBe(5_000)
-    expect((await one.turn())?.because).toEqual({ is: 'failed' })
-    one.says.customProperties = fails('transient', { retryAfterMs: 42_000 })
-    await one.poll()
-    expect(await one.waits()).toBe(42_000)
-    expect((await one.turn())?.because).toEqual({ is: 'told' })
   })
 
   test('and what it polls may be set for some accounts', async () => {
@@ -135,18 +113,5 @@ describe('what counts as the last reading of an account', () => {
     const often = await watched()
     await often.poll()
     expect(await often.fresh()).toBe(often.clock.now())
-  })
-})
-
-describe('after the clock was set back', () => {
-  test('who was polled by the old one is due at once, is planned by the new one, and can become stale', async () => {
-    const one = await watched()
-    await one.poll()
-    one.clock.move(-24 * HOUR)
-    await one.store.bringForward(one.keys.due.poll, one.clock.now(), 60_000, 1)
-    expect(await one.waits()).toBe(0)
-    await one.poll()
-    expect(await one.waits()).toBeLessThan(HOUR)
-    expect(await one.fresh()).toBe(one.clock.now())
   })
 })

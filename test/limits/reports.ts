@@ -29,7 +29,7 @@ export function properties(usage: number, limit = 1_000, types: Record<string, [
   }
 }
 
-export interface PropertiesBody {
+interface PropertiesBody {
   overallLimit: number
   overallUsage: number
   overallPercentage: number

@@ -84,7 +84,7 @@ export function spawnDaemon(
 
 export type Settings = Readonly<Record<string, object | string>>
 
-export interface DaemonConfig {
+interface DaemonConfig {
   sandboxUrl: string
   smtpUrl: string
   /** Absent: the embedded server in `folder`. */

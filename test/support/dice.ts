@@ -3,11 +3,17 @@ export type Roll = (below: number) => number
 
 /** The same row for the same seed (mulberry32). */
 export function dice(seed: number): Roll {
+  const roll = chance(seed)
+  return (below) => Math.floor(roll() * below)
+}
+
+/** Numbers from 0 to 1, the same for the same seed. */
+export function chance(seed: number): () => number {
   let state = seed >>> 0
-  return (below) => {
+  return () => {
     state = (state + 0x6d2b79f5) >>> 0
     let t = Math.imul(state ^ (state >>> 15), state | 1)
     t ^= t + Math.imul(t ^ (t >>> 7), t | 61)
-    return Math.floor((((t ^ (t >>> 14)) >>> 0) / 2 ** 32) * below)
+    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32
   }
 }

@@ -12,7 +12,7 @@ export interface FakeProvider extends ProviderClient {
 }
 
 /** Answers of the limits endpoints: values are bodies as the provider sends them. */
-export interface FakeReports {
+interface FakeReports {
   associations(token: Secret, from: string, to: string): Promise<CrmResult<object>>
   customProperties(token: Secret): Promise<CrmResult<object>>
   associationSources(token: Secret): Promise<CrmResult<readonly object[]>>

@@ -11,7 +11,7 @@ export interface JournalEntry {
   grant?: string
 }
 
-export interface Mail {
+interface Mail {
   subject: string
   text: string
   html: string

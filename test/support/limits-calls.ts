@@ -21,7 +21,7 @@ export function namedCall(path: string): [name: string, ...args: string[]] {
 const NO_PAIR: Pair = { from: '', to: '' }
 
 /** The call of one report, its answer read at once. */
-export function reportCall(name: string, pair = NO_PAIR): LimitsCall<ReadReport> {
+function reportCall(name: string, pair = NO_PAIR): LimitsCall<ReadReport> {
   const report = REPORTS.find((one) => one.name === name)
   if (report === undefined) throw new Error(`no report ${name}`)
   return { endpoint: name, path: report.path(pair), read: (body) => report.read(parseJson(body), pair) }

@@ -9,7 +9,7 @@ import { Secret } from '../../src/runtime/secret.ts'
 import { BUSY_MS, type RedisProcess, type RedisServer, startRedis, type TestRedis } from './redis-server.ts'
 
 /** The Redis that the tests of a file share; declared at its top. */
-export interface FileRedis extends TestRedis {
+interface FileRedis extends TestRedis {
   /** One connection for all tests of the file. */
   readonly store: Store
   /** Of no other test. */

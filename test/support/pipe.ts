@@ -9,7 +9,7 @@ import { eventually } from './fleet.ts'
 import { cpuSecondsOf } from './process-cost.ts'
 
 /** A pipe of the kernel, as a shell makes them: what `spawn` calls a pipe is a pair of sockets. Nobody reads it at first. */
-export interface Pipe {
+interface Pipe {
   /** For the process that writes, while that is started. */
   writeEnd<T>(use: (fd: number) => T): T
   /** From now on somebody reads, as fast as it comes, to the end. */

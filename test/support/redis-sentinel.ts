@@ -22,7 +22,7 @@ export interface TestSentinels {
   stop(): Promise<void>
 }
 
-export interface WatchedServer extends RedisProcess {
+interface WatchedServer extends RedisProcess {
   readonly admin: Redis
 }
 

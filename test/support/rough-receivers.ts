@@ -12,7 +12,7 @@ export interface Copy {
   body: string
 }
 
-export interface RoughReceiver {
+interface RoughReceiver {
   readonly url: string
   readonly copies: readonly Copy[]
   /** Messages that it was offered. */

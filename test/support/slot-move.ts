@@ -1,7 +1,7 @@
 import type { ClusterNode, TestCluster } from './redis-cluster.ts'
 
 /** A slot on its way from one node to another, key by key, as `redis-cli --cluster reshard` does it. */
-export interface SlotMove {
+interface SlotMove {
   readonly from: ClusterNode
   readonly to: ClusterNode
   moveKey(key: string): Promise<void>

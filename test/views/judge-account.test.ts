@@ -83,16 +83,6 @@ const rows: Row[] = [
     refreshFailure(0),
   ],
   [
-    'refreshes fail',
-    'warning',
-    'refresh failing for 5 min: it answered 500',
-    [
-      `Refreshing its tokens has failed for 5 minutes (6 times in a row): it answered 500. ${EXPIRES} The next attempt is in 15 min.`,
-      LIMITS,
-    ],
-    { state: 'failing', ...refreshFailure(6) },
-  ],
-  [
     'its refresh token is refused, and not confirmed yet',
     'warning',
     'refresh token refused, to be confirmed by 2026-11-21 10:32 UTC at the latest',
@@ -113,23 +103,6 @@ const rows: Row[] = [
     { state: 'failing', ...refreshFailure(6), ...token({ expiresAt: NOW - 2 * MINUTE }) },
   ],
   [
-    'the provider asked for a pause',
-    'warning',
-    'next attempt in 50 min',
-    [`HubSpot asked for a pause: the next attempt is in 50 min. ${EXPIRES} It answered 500.`, LIMITS],
-    { state: 'parked', parkedUntil: NOW + 50 * MINUTE, ...refreshFailure(1) },
-  ],
-  [
-    'its refresh token is refused',
-    'critical',
-    'refresh token refused for 1 min',
-    [
-      `HubSpot has refused its refresh token for 1 minute (it answered 500). ${UNTIL} ${EXPIRES}`,
-      'Limits were read 9 s ago.',
-    ],
-    { state: 'reauthorize', refusedSince: NOW - MINUTE, ...refreshFailure(2) },
-  ],
-  [
     'the token that was imported is of another account',
     'critical',
     'the imported token belongs to another account',
@@ -138,20 +111,6 @@ const rows: Row[] = [
       'Limits have not been read yet.',
     ],
     { state: 'reauthorize', polledAt: null, ...refreshFailure(1, { class: 'foreign' }) },
-  ],
-  [
-    'its token has expired, and nothing failed',
-    'critical',
-    'access token expired 1 min ago',
-    ['Its access token expired 1 min ago, and no daemon has refreshed it.', LIMITS],
-    token({ expiresAt: NOW - MINUTE }),
-  ],
-  [
-    'its refresh is overdue',
-    'warning',
-    'refresh overdue by 5 min',
-    [`Its refresh is overdue by 5 min. ${EXPIRES}`, LIMITS],
-    { nextRefreshAt: NOW - 5 * MINUTE },
   ],
   [
     'no refresh is planned',
@@ -191,15 +150,11 @@ const rows: Row[] = [
     },
   ],
   [
-    'its last poll failed',
-    'ok',
-    "Limits can't be read (HubSpot has answered 502 since 09:38)",
-    [
-      TOKENS,
-      "Limits can't be read (HubSpot has answered 502 since 09:38). Limits were read 9 s ago.",
-      'No alert is open.',
-    ],
-    pollFailure(1),
+    'no poll is planned',
+    'unknown',
+    'no poll is planned',
+    [TOKENS, 'Limits were read 9 s ago; no poll is planned.'],
+    { nextPollAt: null },
   ],
   [
     'its reading is old',
@@ -209,44 +164,11 @@ const rows: Row[] = [
     { polledAt: NOW - 3 * DAY },
   ],
   [
-    'its poll is overdue',
-    'warning',
-    'poll overdue by 6 min',
-    [TOKENS, 'Limits were read 9 s ago; the next poll is overdue by 6 min.'],
-    { nextPollAt: NOW - 6 * MINUTE },
-  ],
-  [
-    'no poll is planned',
-    'unknown',
-    'no poll is planned',
-    [TOKENS, 'Limits were read 9 s ago; no poll is planned.'],
-    { nextPollAt: null },
-  ],
-  [
-    'nothing may be read',
-    'unknown',
-    "limits can't be read: a permission is missing",
-    [TOKENS, "Limits can't be read: a permission is missing. It began 24 h ago."],
-    { polledAt: null, ...blocked('all', ['a.read']) },
-  ],
-  [
     'a part may not be read',
     'unknown',
     "some limits can't be read: a permission is missing",
     [TOKENS, LIMITS, "Some limits can't be read: a permission is missing. It began 24 h ago."],
     blocked('part'),
-  ],
-  [
-    'object types are left out',
-    'ok',
-    '2 object types are not watched: more than are kept of one account, or ids that are too long',
-    [
-      TOKENS,
-      LIMITS,
-      '2 object types are not watched: more than are kept of one account, or ids that are too long.',
-      'No alert is open.',
-    ],
-    { objectTypesLeftOut: 2 },
   ],
   [
     'alerts are open',
@@ -308,20 +230,6 @@ const rows: Row[] = [
     ],
     { state: 'uninstalling', nextUninstallAt: NOW + 5 * MINUTE, ...uninstall({ failure: '503', failureAt: NOW }) },
   ],
-  [
-    'it is uninstalled, whatever failed before',
-    'none',
-    '',
-    [
-      'Uninstalled 2 days ago; its refresh token is deleted. Its record and readings are deleted in 28 days. Reason: left us.',
-    ],
-    {
-      state: 'uninstalled',
-      ...refreshFailure(3),
-      ...pollFailure(22),
-      ...uninstall({ at: NOW - 2 * DAY, ending: 'deleted', purgeAt: NOW + 28 * DAY }),
-    },
-  ],
 ]
 
 const judged = (account: Partial<JudgeFacts['account']>, more: Partial<JudgeFacts> = {}) => {
@@ -341,10 +249,8 @@ describe('an account of which it is true that', () => {
 
 test('of several facts the worst decides, whichever two they are', () => {
   const rank = (level: VerdictLevel) => VERDICT_LEVELS.indexOf(level)
-  const isLeaving = ([, , , , { state }]: Row) => state === 'uninstalling' || state === 'uninstalled'
-  // What is refused, or may not be read, is not polled, so that nothing but its tokens is judged.
-  const isPolled = ([, , , , { state, pollBlocked }]: Row) => state === undefined && pollBlocked?.what !== 'all'
-  const some = rows.filter((row) => !isLeaving(row) && isPolled(row))
+  // What is refused is not polled, so that nothing but its tokens is judged.
+  const some = rows.filter(([, , , , { state }]) => state === undefined)
   for (const [one, first, , , account, more] of some) {
     for (const [other, second, , , account2, more2] of some) {
       if (one !== other && Object.keys(account).some((field) => field in account2)) continue

@@ -6,17 +6,6 @@ export function daily(count: number, usageOn: (n: number) => number): DailyPoint
   return Array.from({ length: count }, (_, n) => ({ day: DAY + n, usage: usageOn(n) }))
 }
 
-/** Numbers from 0 to 1, the same for the same seed. */
-export function dice(seed: number): () => number {
-  let state = seed
-  return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
-  }
-}
-
 export const bell = (roll: () => number) => Math.sqrt(-2 * Math.log(1 - roll())) * Math.cos(2 * Math.PI * roll())
 
 /** How many things happen in a day on which `mean` are expected. */

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { type DaysLeft, daysLeft, forecast, WINDOW_DAYS } from '../../../src/limits/forecast/forecast.ts'
-import { bell, DAY, dice } from './days.ts'
+import { chance } from '../../support/dice.ts'
+import { bell, DAY } from './days.ts'
 
 type Usage = (day: number) => number
 
@@ -41,7 +42,7 @@ test.each<[name: string, first: number, usage: Usage, wrong?: number]>([
   ['rises by 5 a day', 1, (n) => 500 + 5 * n],
   ['was flat for weeks, then rises by 10 a day', 2, (n) => 500 + 10 * since(n)],
   ['began to rise late in a day', 3, (n) => 500 + 10 * since(n - 0.7)],
-  ['began to rise, and errs', 3, (n) => Math.round(500 + 10 * since(n) + 4 * bell(dice(n * 7_919 + 3))), 1],
+  ['began to rise, and errs', 3, (n) => Math.round(500 + 10 * since(n) + 4 * bell(chance(n * 7_919 + 3))), 1],
   ['was flat, then grows by 3 % a day', 2, (n) => Math.round(400 * 1.03 ** since(n))],
   ['rises on weekdays only', 1, (n) => 500 + 14 * weekdays(n)],
   ['was flat, then rises on weekdays', 2, (n) => 500 + 14 * weekdays(since(n))],

@@ -9,7 +9,8 @@ import {
   HORIZON_DAYS,
   WINDOW_DAYS,
 } from '../../../src/limits/forecast/forecast.ts'
-import { adding, bell, DAY, daily, dice, happening } from './days.ts'
+import { chance } from '../../support/dice.ts'
+import { adding, bell, DAY, daily, happening } from './days.ts'
 
 const steadily = (perDay: number): Forecast => ({ perDay, perDayLow: perDay, perDayHigh: perDay, leap: 0, bend: 0 })
 const ranging = (perDay: number, perDayLow: number, perDayHigh: number) => ({
@@ -109,7 +110,7 @@ describe('no growth', () => {
 
   test('is told of nearly all that only errs, or goes up and down by chance', () => {
     const risen = (points: (roll: () => number) => DailyPoint[]) =>
-      Array.from({ length: 300 }, (_, seed) => forecast(points(dice(seed)))).filter((one) => one !== 'no-growth')
+      Array.from({ length: 300 }, (_, seed) => forecast(points(chance(seed)))).filter((one) => one !== 'no-growth')
     expect(risen((roll) => daily(WINDOW_DAYS, () => 500 + Math.round(5 * bell(roll)))).length).toBeLessThan(10)
     expect(risen((roll) => adding(WINDOW_DAYS, () => Math.round(5 * bell(roll)))).length).toBeLessThan(90)
   })
@@ -118,7 +119,7 @@ describe('no growth', () => {
 describe('the range of the pace', () => {
   test('of days that differ by chance holds the true pace, and says something', () => {
     const told = Array.from({ length: 200 }, (_, seed) => {
-      const roll = dice(seed)
+      const roll = chance(seed)
       return risingOf(adding(WINDOW_DAYS, () => happening(roll, 2)))
     })
     const holds = told.filter(({ perDayLow, perDayHigh }) => perDayLow <= 2 && perDayHigh >= 2)

@@ -1,5 +1,6 @@
 import { HORIZON_DAYS } from '../../../src/limits/forecast/forecast.ts'
-import { bell, dice, happening } from './days.ts'
+import { chance } from '../../support/dice.ts'
+import { bell, happening } from './days.ts'
 
 type Roll = () => number
 /** A series over its days. */
@@ -124,7 +125,7 @@ export interface Vantage {
 
 /** Days of one history of a kind: every other one anywhere before the limit, the others within six weeks of it. */
 export function vantagesOf(kind: string, seed: number, count = 4): Vantage[] {
-  const roll = dice(seed * 104_729 + 31)
+  const roll = chance(seed * 104_729 + 31)
   const make = HISTORIES[kind] as (roll: Roll) => Course
   const course = make(roll)
   const usages = walk(course, roll)

@@ -74,8 +74,7 @@ export function expectedOf(sequence: readonly Fetched[]): Expected[] {
   return expected
 }
 
-export const plainSeries = (readings: Readings) =>
-  sorted(seriesOf(readings).map(({ id: _, label: __, ...series }) => series))
+const plainSeries = (readings: Readings) => sorted(seriesOf(readings).map(({ id: _, label: __, ...series }) => series))
 
 export const sorted = (series: readonly object[]) =>
   [...series].sort((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1))
