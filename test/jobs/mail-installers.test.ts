@@ -145,27 +145,33 @@ describe('an account that must reconnect', () => {
   })
 })
 
-test('the mail goes to the contact, else to who installed the app, as long as the account must reconnect', () => {
-  const lost = {
-    state: 'reauthorize',
-    contact: null,
-    user: 'ada@example.com',
-    pollBlocked: null,
-    pollFailure: null,
-  } as const
-  expect(addresseeFor(lost, 'token')).toEqual({ is: 'found', address: 'ada@example.com' })
-  expect(addresseeFor({ ...lost, contact: 'c@example.com' }, 'token')).toEqual({
-    is: 'found',
-    address: 'c@example.com',
-  })
-  expect(addresseeFor(lost)).toMatchObject({ is: 'none' })
-  expect(addresseeFor({ ...lost, state: 'active' }, 'poll')).toMatchObject({ is: 'none' })
-  const pollFailure = { count: 9, reason: '401', at: 0, since: 0 }
-  expect(addresseeFor({ ...lost, state: 'active', pollFailure }, 'poll')).toMatchObject({ is: 'found' })
-  // Its tokens work again: what its polls fail for is no reason to ask.
-  expect(addresseeFor({ ...lost, state: 'active', pollFailure }, 'token')).toMatchObject({ is: 'none' })
-  const pollBlocked = { what: 'all' as const, since: 0, scopes: [] }
-  expect(addresseeFor({ ...lost, state: 'active', pollBlocked }, 'poll')).toMatchObject({ is: 'found' })
-  expect(addresseeFor({ ...lost, user: 'Ada' }, 'token')).toMatchObject({ is: 'none' })
+const FAILING = { pollFailure: { count: 9, reason: '401', at: 0, since: 0 } }
+const BLOCKED = { pollBlocked: { what: 'all' as const, since: 0, scopes: [] } }
+const LOST = {
+  state: 'reauthorize',
+  contact: null,
+  user: 'ada@example.com',
+  pollBlocked: null,
+  pollFailure: null,
+} as const
+
+/** An account that must reconnect but for what is said of it, and why its customer is asked. */
+test.each<
+  [string, Partial<Parameters<typeof addresseeFor>[0]>, Parameters<typeof addresseeFor>[1], string | undefined]
+>([
+  ['goes to who installed the app', {}, 'token', 'ada@example.com'],
+  ['goes to the contact instead', { contact: 'c@example.com' }, 'token', 'c@example.com'],
+  ['goes to nobody without a reason', {}, undefined, undefined],
+  ['goes to nobody once it is active', { state: 'active' }, 'poll', undefined],
+  ['goes out where its polls fail', { state: 'active', ...FAILING }, 'poll', 'ada@example.com'],
+  ['goes to nobody where its tokens work and its polls fail', { state: 'active', ...FAILING }, 'token', undefined],
+  ['goes out where nothing may be read', { state: 'active', ...BLOCKED }, 'poll', 'ada@example.com'],
+  ['goes to nobody whose name is no address', { user: 'Ada' }, 'token', undefined],
+])('the mail %s', (_, more, why, address) => {
+  const found = address === undefined ? { is: 'none' } : { is: 'found', address }
+  expect(addresseeFor({ ...LOST, ...more }, why)).toMatchObject(found)
+})
+
+test('no mail goes to an account that is not known', () => {
   expect(addresseeFor(undefined, 'token')).toMatchObject({ is: 'none' })
 })

@@ -49,12 +49,6 @@ test('each account that is due is worked on once, as many at a time as there are
   expect(begun).toEqual(MANY)
 })
 
-test('nothing that is due is nothing to do', async () => {
-  const { run, asked } = fleet([])
-  await run()
-  expect(asked).toEqual([20])
-})
-
 test('one that fails stops no other', async () => {
   const { run, begun, failed } = fleet(MANY)
   await run(async (hubId) => {

@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi 
 import type { ProviderOptions } from '../../src/provider/client.ts'
 import { Deadlines } from '../../src/provider/http.ts'
 import { Secret } from '../../src/runtime/secret.ts'
-import { type FarSide, json, raw, startFarSide } from '../support/far-side.ts'
+import { type Answer, type FarSide, json, raw, startFarSide } from '../support/far-side.ts'
 import { CUSTOM_PROPERTIES, connectClient, type TestedClient } from './connect-client.ts'
 
 const token = new Secret('access-1')
@@ -43,28 +43,27 @@ const timeout = { ok: false, failure: { class: 'transient', code: 'timeout', sta
 const network = { ok: false, failure: { class: 'transient', code: 'network', status: 0 } }
 
 describe('a call ends by its deadline', () => {
-  test('when no answer begins', async () => {
-    far.answer = () => {}
-    const result = await client({ timeoutMs: 100 }).customProperties(token)
+  const begun = { 'content-type': 'application/json' }
+  test.each<[when: string, answer: Answer]>([
+    ['no answer begins', () => {}],
+    [
+      'the headers come and the body does not',
+      (_request, response) =>
+        response.writeHead(200, { ...begun, 'content-length': '100' }).write('{"overallLimit": 1'),
+    ],
+    [
+      'the body comes in drops, each of them soon enough',
+      (_request, response) => {
+        response.writeHead(200, begun)
+        const drip = setInterval(() => response.write(' '), 10)
+        response.on('close', () => clearInterval(drip))
+      },
+    ],
+  ])('when %s', async (_, answer) => {
+    far.answer = answer
+    const result = await client({ timeoutMs: 150 }).customProperties(token)
     expect(result).toMatchObject(timeout)
-    expect(!result.ok && result.failure.message).toBe('no complete answer within 0.1 s')
-  })
-
-  test('when the headers come and the body does not', async () => {
-    far.answer = (_request, response) => {
-      response.writeHead(200, { 'content-type': 'application/json', 'content-length': '100' })
-      response.write('{"overallLimit": 1')
-    }
-    expect(await client({ timeoutMs: 100 }).customProperties(token)).toMatchObject(timeout)
-  })
-
-  test('when the body comes in drops, each of them soon enough', async () => {
-    far.answer = (_request, response) => {
-      response.writeHead(200, { 'content-type': 'application/json' })
-      const drip = setInterval(() => response.write(' '), 10)
-      response.on('close', () => clearInterval(drip))
-    }
-    expect(await client({ timeoutMs: 150 }).customProperties(token)).toMatchObject(timeout)
+    expect(!result.ok && result.failure.message).toBe('no complete answer within 0.15 s')
   })
 
   test('when nobody takes the connection further than TCP', async () => {
