@@ -104,7 +104,9 @@ export class Stored {
   /** By alert. */
   async told(receiver: string): Promise<Map<string, Told>> {
     const known = Object.entries(await this.redis.hgetall(NAMES.known(receiver)))
-    return new Map(known.flatMap(([alert, text]) => (JSON.parse(text).told ? [[alert, JSON.parse(text).told]] : [])))
+    return new Map(
+      known.flatMap(([alert, text]) => (JSON.parse(text).lastSent ? [[alert, JSON.parse(text).lastSent]] : [])),
+    )
   }
 
   /** Alerts that are held back, each by what (an id of a silence, or undefined), and when they are checked again. */
