@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import type { TokenOwner } from '../provider/answers.ts'
 import type { ProviderClient } from '../provider/client.ts'
 import { opensLimits } from '../provider/dialects.ts'
@@ -7,16 +6,8 @@ import { isRedisAway } from '../redis/away.ts'
 import { type AlertWrites, bothWrites, stepJson, untilWritten } from '../redis/steps.ts'
 import type { Secret } from '../runtime/secret.ts'
 import type { TokenEndpoint } from '../tokens/endpoint/token-endpoint.ts'
-import {
-  GRANT_ID_LENGTH,
-  keepGrant,
-  newGrantId,
-  OTHER_WORKER,
-  type ParkDeps,
-  readGrant,
-  takeIntent,
-  tokensOf,
-} from '../tokens/parked-grants.ts'
+import { digestOf, forgetLatest, keepLatest, latestOf } from '../tokens/given-tokens.ts'
+import { keepGrant, newGrantId, OTHER_WORKER, type ParkDeps, takeIntent, tokensOf } from '../tokens/parked-grants.ts'
 import { planRefresh, type RefreshSettings } from '../tokens/plan-refresh.ts'
 import type { TokenAnnouncer } from '../tokens/refresh-account.ts'
 import { keepUnread } from '../tokens/sealed-tokens.ts'
@@ -50,9 +41,15 @@ export interface CodeDeps extends ConnectDeps {
   endpoint: Pick<TokenEndpoint, 'sendCode'>
 }
 
-type GrantOutcome =
+export type ConnectOutcome =
   | { is: 'connected' | 'reconnected'; hubId: number; hubDomain: string; scopes: string[] }
-  | { is: 'failed'; step: 'token'; failure: ProviderFailure }
+  | { is: 'failed'; step: 'token' | 'metadata'; failure: ProviderFailure }
+
+/** `busy`: this very token is at work. */
+export type ConnectedByToken = ConnectOutcome | { is: 'busy' }
+
+export type GrantOutcome =
+  | ConnectOutcome
   /**
    * The grant was asked for by a link for account `wanted`: it is stored only if it reconnects an account that was kept
    * already.
@@ -67,9 +64,6 @@ export type CodeOutcome =
   | { is: 'waits'; until: number }
   /** The code is spent, and Redis takes nothing: the grant is pending, or parked, and the install is finished once it does. */
   | { is: 'unstored' }
-
-/** `busy`: this very token is at work. */
-export type ConnectedByToken = CodeOutcome | { is: 'busy' }
 
 /**
  * Exchanges the code of a finished install (interface 4.1) and stores the account, or else the grant, whose id is `id`. `only`: no
@@ -136,12 +130,19 @@ export async function connectGrant(
   const { hubId } = whose
   // The provider may take no older refresh token of an account from now on: the new one of an account kept here must not be lost.
   const isOther = wanted !== undefined && wanted !== hubId
-  const { is, ...account } = await storeAccount(deps, grant, whose, previous, isOther)
-  const isConnected = is === 'connected' || is === 'reconnected'
-  if (!isOther) return isConnected ? { is, ...account } : { is: 'failed', step: 'token', failure: UNINSTALLED }
-  const why = is === 'strange' ? 'its link was for another account' : 'its account is being uninstalled, and it with it'
-  if (!isConnected) deps.log.warn({ code: 'grant.other-account', hubId, wanted }, `a grant is dropped: ${why}`)
-  return { is: 'other-account', hubId, hubDomain: account.hubDomain, wanted, isReconnected: isConnected }
+  const stored = await storeAccount(deps, grant, whose, previous, isOther)
+  if (!isOther) return outcomeOf(stored)
+  const isReconnected = stored.is === 'connected' || stored.is === 'reconnected'
+  const why =
+    stored.is === 'strange' ? 'its link was for another account' : 'its account is being uninstalled, and it with it'
+  if (!isReconnected) deps.log.warn({ code: 'grant.other-account', hubId, wanted }, `a grant is dropped: ${why}`)
+  return { is: 'other-account', hubId, hubDomain: stored.hubDomain, wanted, isReconnected }
+}
+
+function outcomeOf({ is, ...account }: StoredAccount): ConnectOutcome {
+  return is === 'connected' || is === 'reconnected'
+    ? { is, ...account }
+    : { is: 'failed', step: 'token', failure: UNINSTALLED }
 }
 
 /** Asked for after the grant. */
@@ -153,26 +154,40 @@ const UNINSTALLED: ProviderFailure = {
 }
 
 /**
- * Takes over an account that was installed before: its refresh token is redeemed at once, which proves it. The tokens that come of that
- * are a grant like any other, named by the token that was given: that may be worth nothing now, and where it is given again its grant is
- * gone on with.
+ * Takes over an account that was installed before: its refresh token is redeemed at once, which proves it. If that brings
+ * another one, that is sealed before anything else can fail, and used in place of the one that was given from then on: the
+ * latter may be worth nothing now. Throws VaultError where no key opens the sealed one.
  */
 export async function connectWithRefreshToken(deps: ConnectDeps, given: Secret): Promise<ConnectedByToken> {
-  const id = createHash('sha256').update(given.reveal()).digest('base64url').slice(0, GRANT_ID_LENGTH)
-  if (deps.pending.has(id)) return { is: 'busy' }
-  return deps.pending.hold(id, async () => {
-    const parked = await readGrant(deps, id)
-    if (parked !== undefined) return finishInHand(deps, parked.grant)
-    const install = { id, only: undefined, version: await takeIntent(deps) }
-    const sentAt = deps.clock.now()
-    const answer = await deps.provider.refresh(given)
-    if (!answer.ok) {
-      keepUnreadGrant(deps, answer.failure, install)
-      return { is: 'failed', step: 'token', failure: answer.failure }
-    }
-    const { refreshToken = given } = answer.value
-    return finishInHand(deps, { ...install, grantedAt: sentAt, ...tokensOf(answer.value, refreshToken, sentAt) })
+  const holder = digestOf(given)
+  if (deps.pending.has(holder)) return { is: 'busy' }
+  return deps.pending.hold(holder, async () => {
+    const outcome = await redeemGiven(deps, given)
+    if (outcome.is !== 'failed') forgetLatest(deps.dataDir, given)
+    return outcome
   })
+}
+
+async function redeemGiven(deps: ConnectDeps, given: Secret): Promise<ConnectOutcome> {
+  const install = { id: newGrantId(), only: undefined, version: await takeIntent(deps) }
+  const refreshToken = latestOf(deps.vault, deps.dataDir, given)
+  const sentAt = deps.clock.now()
+  const answer = await deps.provider.refresh(refreshToken)
+  if (!answer.ok) {
+    keepUnreadGrant(deps, answer.failure, install)
+    return { is: 'failed', step: 'token', failure: answer.failure }
+  }
+  const latest = answer.value.refreshToken ?? refreshToken
+  const grant = { ...install, grantedAt: sentAt, ...tokensOf(answer.value, latest, sentAt) }
+  try {
+    keepLatest(deps.vault, deps.dataDir, given, latest)
+  } catch (error) {
+    await deps.pending.park(grant, deps.clock.now()).catch(() => undefined)
+    throw error
+  }
+  const asked = await askIdentityPatiently(deps, grant)
+  if (!asked.ok) return { is: 'failed', step: 'metadata', failure: asked.failure }
+  return outcomeOf(await storeAccount(deps, grant, asked.value))
 }
 
 /** An answer with tokens that could not be read is sealed: a version that can read it goes on with the install. */
@@ -189,14 +204,22 @@ export function keepUnreadGrant(
 /** Some answers name the owner alone: the first poll asks for the rest, and until then it is as it is known. */
 type Whose = Identity | TokenOwner
 
+interface StoredAccount {
+  /** `strange`: it is not kept here. `uninstalled`: its uninstall deletes the refresh token, too. */
+  is: 'connected' | 'reconnected' | 'strange' | 'uninstalled'
+  hubId: number
+  hubDomain: string
+  scopes: string[]
+}
+
 /** `onlyKept`: no account that is not kept here. */
 async function storeAccount(
   deps: ConnectDeps,
   grant: Grant,
   whose: Whose,
-  previous: Secret | undefined,
-  onlyKept: boolean,
-) {
+  previous?: Secret,
+  onlyKept = false,
+): Promise<StoredAccount> {
   const { store, keys, vault, clock } = deps
   const { hubId, scopes } = whose
   const { alerts: states, account } = keys.account(hubId)

@@ -1,7 +1,6 @@
 import { createHash, createHmac, randomBytes } from 'node:crypto'
 import { isSameText, Secret } from '../runtime/secret.ts'
 import { type LinkKind, readSigned, signedPath } from '../runtime/signed-links.ts'
-import { GRANT_ID_LENGTH } from '../tokens/parked-grants.ts'
 import type { Vault } from '../tokens/vault.ts'
 import { type CodeDeps, type CodeOutcome, connectWithCode, finishInHand } from './connect-account.ts'
 
@@ -87,9 +86,12 @@ export async function finishInstall(deps: CodeDeps, redirect: Redirect): Promise
 /** A code from the provider's marketplace has no state: what is used up is the code itself. */
 export async function finishMarketplaceInstall(deps: CodeDeps, { code = '', from }: Redirect): Promise<InstallOutcome> {
   if (code === '') return { is: 'no-code' }
-  const id = sign(deps.vault.derive(STATE_KEY), `marketplace:${code}`).slice(0, GRANT_ID_LENGTH)
+  const id = sign(deps.vault.derive(STATE_KEY), `marketplace:${code}`).slice(0, NONCE_LENGTH)
   return redeemOnce(deps, { id, code, from, until: deps.clock.now() + LIFETIME_MS })
 }
+
+/** A nonce in base64url has so many characters. */
+const NONCE_LENGTH = 22
 
 /** A code that is redeemed once, whichever daemon and however often its address is visited. */
 interface CodeUse {

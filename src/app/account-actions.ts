@@ -62,7 +62,7 @@ export function actionsOnAccounts({ accessTokens, jobs }: Acting, services: Serv
         if (!(error instanceof VaultError)) throw error
         throw new Refusal('unavailable', `its newest refresh token is sealed, and can't be opened: ${error.message}`)
       })
-      if (!('scopes' in outcome)) return outcome
+      if (outcome.is === 'failed' || outcome.is === 'busy') return outcome
       await connected(services)
       await services.audit.note({ action: 'account.connected', who, hubId: outcome.hubId, detail: outcome.is })
       return outcome

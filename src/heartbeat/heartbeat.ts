@@ -88,10 +88,11 @@ export class HeartbeatStore {
   /** True where the heartbeat of this period is the caller's: of all daemons one gets it. */
   async take(everyMs: number, now: number): Promise<boolean> {
     const { heartbeat } = this.#keys
-    const period = Math.floor(now / everyMs)
-    const before = (await this.#store.hget(heartbeat, 'period')) ?? ''
-    if (before === String(period)) return false
-    return (await this.#store.replaceField(heartbeat, 'period', before, period)) === null
+    const [field, period] = [`period-${everyMs}`, Math.floor(now / everyMs)]
+    const before = (await this.#store.hget(heartbeat, field)) ?? ''
+    // One daemon may be a moment behind another; a period further ahead is from before the clock was set back.
+    if (before !== '' && [0, 1].includes(Number(before) - period)) return false
+    return (await this.#store.replaceField(heartbeat, field, before, period)) === null
   }
 
   async last(): Promise<LastHeartbeat | undefined> {

@@ -21,8 +21,8 @@ export const connectAccount = operation({
   path: '/accounts',
   summary: 'take over an account in which the app was installed before',
   description:
-    'Plimsoll uses the refresh token at once. If the account can not be stored yet, the new tokens are kept encrypted, and a ' +
-    'daemon finishes it: or send the same request again.',
+    'Plimsoll uses the refresh token at once. If the provider replaces it and the account can not be stored yet, the new token is kept ' +
+    'encrypted: send the same request again.',
   input: z.strictObject({
     refreshToken: parsedField(
       'the refresh token of the account',
@@ -48,14 +48,14 @@ export const connectAccount = operation({
   run: async ({ actions }, { input: { refreshToken }, who }) => {
     const outcome = await actions.connect(refreshToken, who)
     if (outcome.is === 'busy') throw new Refusal('conflict', 'this refresh token is being redeemed just now')
-    if ('scopes' in outcome) return outcome
-    const why = 'failure' in outcome ? outcome.failure.message : 'Redis refuses it'
-    if (outcome.is === 'failed') {
-      throw new Refusal('provider-failed', `the provider did not take the refresh token: ${why}`)
+    if (outcome.is !== 'failed') return outcome
+    const { step, failure } = outcome
+    if (step === 'token') {
+      throw new Refusal('provider-failed', `the provider did not take the refresh token: ${failure.message}`)
     }
-    const hint = 'a daemon asks again within a minute, or run this again: the new tokens are kept'
-    const kind = outcome.is === 'parked' ? 'provider-failed' : 'unavailable'
-    throw new Refusal(kind, `the account is not stored yet: ${why}`, { hint })
+    const why = `whose token it is could not be read: ${failure.message}; nothing was stored`
+    const hint = 'run this again: a newer token that the provider gave for it is kept sealed, and is used then'
+    throw new Refusal('provider-failed', why, { hint })
   },
   json: ({ hubId, hubDomain, scopes, is }) => ({ hubId, hubDomain, state: 'active', scopes, outcome: is }),
   table: ({ hubId, hubDomain, is }) => [`${is} account ${hubId} ${cleanText(hubDomain)}`.trimEnd()],

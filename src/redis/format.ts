@@ -8,8 +8,8 @@ export const FORMAT = 13
 export class FormatError extends Error {}
 
 /** The format of what Redis holds; null: it holds nothing of ours yet. */
-export function readFormat(store: Store, keys: Keys): Promise<string | null> {
-  return store.get(keys.format)
+export async function readFormat(store: Store, keys: Keys): Promise<string | null> {
+  return (await store.get(keys.format)) ?? (await store.get(keys.formerFormat))
 }
 
 /** The trouble with data of this format, and the remedy; undefined for none. */

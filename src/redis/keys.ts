@@ -26,6 +26,8 @@ export function createKeys(prefix: string) {
     own: (hubId: number) => `${tag}:account:${hubId}`,
     ...fleetKeys(tag),
     ...sharedKeys(tag),
+    /** Format of the data of development versions, whose other keys are not read. */
+    formerFormat: `${prefix}:format`,
     /** Digests that come every day or week. zset: receiver -> when its last digest was made, ms; until there is one, since when it wants digests */
     digests: { sent: `${tag}:digests` },
     grants: grantKeys(tag),

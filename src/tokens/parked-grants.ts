@@ -32,9 +32,7 @@ export const OTHER_WORKER: ProviderFailure = {
 /** Grants of one sweep. */
 const MOST = 20
 
-/** An id is as long as the state of an install, which may be its grant's id: 16 bytes in base64url. */
-export const GRANT_ID_LENGTH = 22
-
+/** An id as long as the state of an install, which may be its grant's id. */
 export function newGrantId(): string {
   return randomBytes(16).toString('base64url')
 }

@@ -31,7 +31,7 @@ import { keyIdOf, openToken, type Vault } from './vault.ts'
 
 /** Each line of its files names an account or grant, with its sealed tokens, or an answer with tokens that could not be read. */
 const FOLDER = 'answers'
-const ENDING = '.sealed'
+const TOKENS = '.sealed'
 /** Ending of a file that is being written. */
 const HALF = '.half'
 
@@ -44,7 +44,7 @@ export class SealedFile implements PendingFile {
   constructor(vault: Vault, dataDir: string) {
     this.#vault = vault
     this.#dataDir = dataDir
-    this.path = resolve(dataDir, FOLDER, `${randomUUID()}${ENDING}`)
+    this.path = resolve(dataDir, FOLDER, `${randomUUID()}${TOKENS}`)
   }
 
   write(all: readonly TokensToStore[]): void {
@@ -70,7 +70,7 @@ export function keepUnread(
 ): string {
   const text = new Secret(JSON.stringify({ ...others, body: body.reveal(), sent: sent.reveal() }))
   try {
-    const file = writeLines(dataDir, `${randomUUID()}${ENDING}`, [sealedLine(vault, holder, text)])
+    const file = writeLines(dataDir, `${randomUUID()}${TOKENS}`, [sealedLine(vault, holder, text)])
     return `it is kept sealed in ${file}`
   } catch (err) {
     const facts = { code: 'token.not-sealed', ...holderFacts(holder), err } as const
@@ -88,7 +88,7 @@ export async function storeSealed(deps: TokenDeps, dataDir: string): Promise<voi
   const { vault, log, pending } = deps
   accessSync(openDataFolder(dataDir, FOLDER), constants.W_OK)
   const sealed = new Map<string, TokensToStore | 'over'>()
-  for (const { line, holder, text, stuck } of openFiles(vault, dataDir).flatMap(({ lines }) => lines)) {
+  for (const { line, holder, text, stuck } of openFiles(vault, dataDir, TOKENS).flatMap(({ lines }) => lines)) {
     const found = text === undefined ? undefined : tokensIn(holder, text)
     if (found === undefined) {
       log.error({ code: 'token.unopened', ...holderFacts(holder), reason: 'vault' }, stuck?.reason ?? '')
@@ -97,7 +97,7 @@ export async function storeSealed(deps: TokenDeps, dataDir: string): Promise<voi
   }
   await pending.takeOver([...sealed.values()].filter((tokens) => tokens !== 'over'))
   // By now this process, or another one of the folder, may have written a file anew.
-  for (const { name, lines } of openFiles(vault, dataDir)) {
+  for (const { name, lines } of openFiles(vault, dataDir, TOKENS)) {
     const left = lines.map(({ line }) => line).filter((line) => !sealed.has(line))
     if (left.length < lines.length) writeLines(dataDir, name, left)
   }
@@ -160,13 +160,13 @@ export interface StuckLine {
 
 /** Lines of the folder that no configured key opens. Changes nothing. */
 export function unopenedLines(vault: Vault, dataDir: string): StuckLine[] {
-  return openFiles(vault, dataDir).flatMap(({ lines }) => lines.flatMap(({ stuck }) => stuck ?? []))
+  return openFiles(vault, dataDir, '').flatMap(({ lines }) => lines.flatMap(({ stuck }) => stuck ?? []))
 }
 
 /** Seals the folder anew with the first key. Returns lines that stay under another one. Throws where it can't be read. */
 export function resealLines(vault: Vault, dataDir: string): StuckLine[] {
   const stuck = unopenedLines(vault, dataDir)
-  for (const { name, lines } of openFiles(vault, dataDir)) {
+  for (const { name, lines } of openFiles(vault, dataDir, '')) {
     const old = lines.filter(({ keyId }) => keyId !== undefined && keyId !== vault.keyIds[0])
     const anew = lines.map(({ line, holder, text }) => (text === undefined ? line : sealedLine(vault, holder, text)))
     try {
@@ -188,12 +188,12 @@ export function describeStuck(stuck: readonly StuckLine[]): string | undefined {
   return `new tokens ${whose} wait in dataDir/answers: ${first.reason}${others}`
 }
 
-function sealedLine(vault: Vault, holder: Holder, text: Secret): string {
+export function sealedLine(vault: Vault, holder: Holder, text: Secret): string {
   return `${holder} ${vault.seal(text, hubIdOf(holder), 'answer').toString('base64')}`
 }
 
 /** A line of a file. */
-interface SealedLine {
+export interface SealedLine {
   line: string
   holder: Holder
   /** The content and its key; undefined where no key opens the line: then it is stuck. */
@@ -216,10 +216,11 @@ function hubIdOf(holder: Holder): number {
   return typeof holder === 'number' ? holder : NO_ACCOUNT
 }
 
-function openFiles(vault: Vault, dataDir: string): { name: string; lines: SealedLine[] }[] {
+/** Files whose names end so, with their lines. */
+export function openFiles(vault: Vault, dataDir: string, ending: string): { name: string; lines: SealedLine[] }[] {
   const folder = join(dataDir, FOLDER)
   if (!existsSync(folder)) return []
-  const names = readdirSync(folder).filter((name) => name.endsWith(ENDING))
+  const names = readdirSync(folder).filter((name) => name.endsWith(ending) && !name.endsWith(HALF))
   return names.map((name) => ({ name, lines: linesOf(join(folder, name)).map((line) => openLine(vault, line)) }))
 }
 
@@ -232,7 +233,7 @@ function linesOf(file: string): string[] {
  * Readable for this user only, and renamed once it is whole on the disk: no process reads half a file. Without lines it is
  * removed. Returns its path.
  */
-function writeLines(dataDir: string, name: string, lines: readonly string[]): string {
+export function writeLines(dataDir: string, name: string, lines: readonly string[]): string {
   if (lines.length === 0) rmSync(join(dataDir, FOLDER, name), { force: true })
   const file = join(openDataFolder(dataDir, FOLDER), name)
   if (lines.length === 0) return file

@@ -1,9 +1,15 @@
+import { randomBytes } from 'node:crypto'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, test, vi } from 'vitest'
 import { connectWithCode, connectWithRefreshToken } from '../../src/accounts/connect-account.ts'
 import { beginUninstall } from '../../src/accounts/uninstall.ts'
 import type { ProviderClient } from '../../src/provider/client.ts'
 import { Secret } from '../../src/runtime/secret.ts'
-import { dump, seedAccount } from '../support/accounts.ts'
+import { latestOf } from '../../src/tokens/given-tokens.ts'
+import { resealLines } from '../../src/tokens/sealed-tokens.ts'
+import { createVault } from '../../src/tokens/vault.ts'
+import { dump, seedAccount, vaultKey } from '../support/accounts.ts'
 import { changePolls } from '../support/changed-polls.ts'
 import { CodeDoor } from '../support/endpoint.ts'
 import { type FakeAnswers, failure, tokens } from '../support/fake-provider.ts'
@@ -13,6 +19,7 @@ import { metadata } from './connected.ts'
 
 const world = worldOfFile()
 const code = new Secret('the-code')
+const NEWER_KEY = { id: 'newer', key: randomBytes(32) }
 type Refreshed = Awaited<ReturnType<ProviderClient['refresh']>>
 
 /** An install whose code is good, and of whose account all is told, but for what the test says. */
@@ -134,23 +141,33 @@ describe('connecting with a refresh token', () => {
     expect(await connectWithRefreshToken(one.deps, given)).toMatchObject({ is: 'connected' })
     expect(one.provider.calls[0]).toEqual(['refresh', 'refresh-1'])
     expect(await one.tokens()).toMatchObject({ access: 'access-2', refresh: stored })
-    expect(await one.grants()).toEqual([])
+    expect(latestOf(one.deps.vault, one.deps.dataDir, given)).toBe(given)
   })
 
-  test('keeps a rotated one before anything else can fail, and goes on with it when the same is given again', async () => {
+  test('seals a rotated one before anything else can fail, and takes it when the same is given again', async () => {
     const answers = [failure('unauthorized'), metadata()]
     const one = await install({
       refresh: async (sent) => tokens('access-2', `${sent.reveal()}+`),
       metadata: async () => {
-        expect(await one.grants()).toHaveLength(1)
+        expect(readdirSync(join(one.deps.dataDir, 'answers'))).toHaveLength(1)
         return answers.shift() ?? failure('transient')
       },
     })
     const outcome = await connectWithRefreshToken(one.deps, given)
-    expect(outcome).toEqual({ is: 'parked', failure: failure('unauthorized').failure })
-    expect(await connectWithRefreshToken(one.deps, given)).toMatchObject({ is: 'connected' })
-    expect(one.provider.calls.filter(([call]) => call === 'refresh')).toEqual([['refresh', 'refresh-1']])
-    expect([await one.tokens(), await one.grants()]).toMatchObject([{ refresh: 'refresh-1+' }, []])
+    expect(outcome).toEqual({ is: 'failed', step: 'metadata', failure: failure('unauthorized').failure })
+    const folder = join(one.deps.dataDir, 'answers')
+    const sealed = readdirSync(folder).map((name) => `${name} ${readFileSync(join(folder, name), 'latin1')}`)
+    expect(sealed.join()).not.toContain('refresh-1')
+    // By another process, with another key first.
+    const vault = createVault([NEWER_KEY, vaultKey])
+    expect(resealLines(vault, one.deps.dataDir)).toEqual([])
+    const after = { ...one.deps, vault: createVault([NEWER_KEY]) }
+    expect(await connectWithRefreshToken(after, given)).toMatchObject({ is: 'connected' })
+    expect(one.provider.calls.filter(([call]) => call === 'refresh')).toEqual([
+      ['refresh', 'refresh-1'],
+      ['refresh', 'refresh-1+'],
+    ])
+    expect(readdirSync(folder)).toEqual([])
   })
 
   test('is not redeemed twice at once', async () => {
@@ -166,6 +183,7 @@ describe('connecting with a refresh token', () => {
     const { deps, store, keys } = await install({ refresh: async () => failure('rejected') })
     expect(await connectWithRefreshToken(deps, given)).toMatchObject({ is: 'failed', step: 'token' })
     expect(Object.keys(await dump(store, keys))).toEqual([keys.fleet])
+    expect(latestOf(deps.vault, deps.dataDir, given)).toBe(given)
   })
 })
 

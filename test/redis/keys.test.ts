@@ -7,7 +7,7 @@ const slotOf: (key: string) => number = createRequire(createRequire(import.meta.
   'cluster-key-slot',
 )
 
-const { prefix: _, queues, ...keys } = createKeys('team-a')
+const { prefix: _, formerFormat: __, queues, ...keys } = createKeys('team-a')
 
 /** Every name, those of accounts, receivers and the like for one of each. */
 function namesIn(value: unknown): string[] {

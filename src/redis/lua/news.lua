@@ -22,6 +22,13 @@ local function knownTo(alert, row)
   return #names == 0 and '-' or table.concat(names, ',')
 end
 
+local function isWaiting(receivers, alert)
+  for _, receiver in ipairs(receivers) do
+    if redis.call('ZSCORE', WAITING, receiver .. '|' .. alert) then return true end
+  end
+  return false
+end
+
 local function leave(alert, why) left[#left + 1], left[#left + 2] = alert, why end
 
 local function isLeft(alert, place)
@@ -58,11 +65,15 @@ for _, row in ipairs(cmsgpack.unpack(ARGV[5])) do
     end
   end
 end
-local forgotten = redis.call('ZRANGEBYSCORE', ENDED, '-inf', now - kept, 'LIMIT', 0, CHUNK)
+local receivers, forgotten = redis.call('ZRANGE', RECEIVERS, 0, -1), {}
+for _, alert in ipairs(redis.call('ZRANGEBYSCORE', ENDED, '-inf', now - kept, 'LIMIT', 0, CHUNK)) do
+  -- A silence may hold it back for longer.
+  if isWaiting(receivers, alert) then redis.call('ZADD', ENDED, now, alert) else forgotten[#forgotten + 1] = alert end
+end
 if #forgotten > 0 then
   redis.call('HDEL', NEWS, unpack(forgotten))
   redis.call('ZREM', ENDED, unpack(forgotten))
-  for _, receiver in ipairs(redis.call('ZRANGE', RECEIVERS, 0, -1)) do redis.call('HDEL', knownKey(receiver), unpack(forgotten)) end
+  for _, receiver in ipairs(receivers) do redis.call('HDEL', knownKey(receiver), unpack(forgotten)) end
 end
 return left
 

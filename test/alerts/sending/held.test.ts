@@ -42,6 +42,16 @@ test('a silence that somebody ended holds nothing back once the clock is set bac
   expect([await silences.active(NOW), await silences.current(NOW)]).toEqual([[], []])
 })
 
+test('a limit that moved is told after a silence, however long that lasted', async () => {
+  const one = relay()
+  one.silence(NOW + 10 * DAY)
+  await one.pass(NOW, { alert: anAlert({ id: 'bbbb-1', kind: 'limit-changed' }) })
+  for (const day of [4, 8]) await one.pass(NOW + day * DAY, { alert: anAlert({ id: `cccc${day}-1` }) })
+  await one.look(NOW + 10 * DAY)
+  await one.look(NOW + 10 * DAY + WAIT)
+  expect(await one.told()).toContain('bbbb-1')
+})
+
 test('what waits, and what was never sent, says why', async () => {
   const one = relay()
   one.silence(NOW + DAY)

@@ -20,7 +20,7 @@ const MOST_RECORDS = 20
 const TIMEOUT_MS = 25_000
 /** Events of one message under way at a time. Each is about another alert, so their order does not matter. */
 const AT_A_TIME = 8
-/** Messages of which some events were taken, and some not yet. Where there are so many, what was taken is forgotten: a copy does no harm. */
+/** Messages of which some events were taken, and some not yet. Of more, what was taken is forgotten, and sent again. */
 const MOST_HALF_SENT = 1_000
 
 const pagerdutySettings = posted(
@@ -85,7 +85,7 @@ function createPagerDuty({ url, routingKey, template }: PagerDutySettings, conte
       const failed = outcomes.find(({ outcome }) => outcome === 'disable' || outcome === 'retry')
       refused ??= outcomes.find(({ outcome }) => outcome === 'refuse')
       if (failed === undefined) continue
-      if (taken.size >= MOST_HALF_SENT) taken.clear()
+      if (taken.size >= MOST_HALF_SENT && !taken.has(id)) taken.clear()
       if (done.size > 0) taken.set(id, done)
       return failed
     }
