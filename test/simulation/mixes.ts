@@ -134,6 +134,14 @@ export const MIXES = {
     },
   ),
   'crossing installs': accounts(['connect', 'connect', 'refresh now', 'sweep'], ['late'], { crossing: true }),
+  // The install that is stored first may be the one that the provider takes: then only its refresh has the good token.
+  'refreshes beside crossing installs': accounts(['connect', 'refresh now'], ['late', 'write late'], {
+    rotations: ['rotating'],
+    crossing: true,
+    single: true,
+    mostFaults: 16,
+    mostActors: 8,
+  }),
   'refused writes': accounts([...everybody, 'connect', 'sweep grants'], ['writes refused', 'late', 'provider away'], {
     parks: true,
     mostFaults: 6,

@@ -30,6 +30,11 @@ const HEARD_MS = 35_000
 const LEAST_ALIKE = 3
 /** By then all daemons know it. */
 const CALLS_UNTIL_KNOWN = 300
+/** A permit from before that is older is used for no call. */
+const PERMITTED_MS = 1_000
+/** While all are refused one account is tried, and after so long another one. Calls that were late go beside it. */
+const NEXT_TRIED_MS = 5_000
+const MOST_TRIED = 3
 /** Of a daemon that is killed after so many. */
 const MOST_CALLS_OF_A_LIFE = 25
 /** Of a run that goes round in circles. */
@@ -102,7 +107,8 @@ class Simulation {
   #isRekeyed = false
   /** By the processes that are at it: when it began, by the steady clock, and by which moment it last told who writes. */
   readonly #rekeys = new Map<string, { begunAt: number; judgedAt: number }>()
-  #troubleSince: number | undefined
+  /** All are refused: since which call, since when by the steady clock, and which accounts were tried since. */
+  #trouble: { calls: number; at: number; tried: { hubId: number; at: number }[] } | undefined
   #commands = 0
   readonly #mix: Mix
   readonly #callsOfALife: number
@@ -604,6 +610,16 @@ class Simulation {
     const age = (what: number | 'grant') => clock.steady() - (this.#claimedAt.get(`${name} ${what}`) ?? 0)
     if (age(hubId) > CLAIMS_MS.account && age('grant') > CLAIMS_MS.grant)
       this.troubles.push({ what: 'a refresh token is sent after its claim', hubId })
+    this.#judgeTried(hubId, clock.steady())
+  }
+
+  /** While all are refused few calls are made. An account may have several tokens to try. */
+  #judgeTried(hubId: number, now: number): void {
+    if (this.#trouble === undefined || now - this.#trouble.at <= PERMITTED_MS) return
+    this.#trouble.tried.push({ hubId, at: now })
+    const lately = this.#trouble.tried.filter(({ at }) => now - at < NEXT_TRIED_MS)
+    if (new Set(lately.map((one) => one.hubId)).size > MOST_TRIED)
+      this.troubles.push({ what: 'many accounts are tried while all are refused', hubId })
   }
 
   /**
@@ -623,15 +639,16 @@ class Simulation {
   }
 
   /** All accounts are refused alike. */
-  #noteEndpoint({ is, suspects }: { is: string; suspects: { refused: unknown[] } }): void {
-    const isTrouble = is === 'open' || suspects.refused.length >= Math.max(LEAST_ALIKE, this.hubs.length)
-    this.#troubleSince = isTrouble ? (this.#troubleSince ?? this.scene.world.calls) : undefined
+  #noteEndpoint({ is, suspects }: { is: string; suspects: Record<string, unknown[]> }, at: number): void {
+    const isOfAll = (some: unknown[]) => some.length >= Math.max(LEAST_ALIKE, this.hubs.length)
+    const isTrouble = is === 'open' || Object.values(suspects).some(isOfAll)
+    this.#trouble = isTrouble ? (this.#trouble ?? { calls: this.scene.world.calls, at, tried: [] }) : undefined
   }
 
   /** What is reported while the trouble begins may be of before. */
   async #judgeGivenUp(hubId: number): Promise<void> {
     const { world, provider } = this.scene
-    if (this.#troubleSince !== undefined && world.calls - this.#troubleSince > CALLS_UNTIL_KNOWN)
+    if (this.#trouble !== undefined && world.calls - this.#trouble.calls > CALLS_UNTIL_KNOWN)
       this.troubles.push({ what: 'an account is given up for the trouble of all', hubId })
     // Another grant of the account may be redeemed meanwhile: that says nothing of the one that is given up.
     const [refused] = await keptTokens(this.scene, hubId)
@@ -649,7 +666,7 @@ class Simulation {
     this.#noteKeys({ process, step, hubId, args, answer })
     if (WRITES_TOKENS.has(String(answer))) this.#written.set(hubId, step)
     const isEndpoint = step === 'replaceField' && args[1] === 'endpoint' && answer === null
-    if (isEndpoint) this.#noteEndpoint(JSON.parse(String(args[3])).breaker)
+    if (isEndpoint) this.#noteEndpoint(JSON.parse(String(args[3])).breaker, process.clock.steady())
     if (step === 'recordRefreshFailure' && answer === 'recorded' && args[4] === 'reauthorize') this.#givenUp.add(hubId)
     if (step === 'storeTokens') this.storeAnswers.set(hubId, String(answer))
     if (step === 'beginUninstall' && answer === 'begun') this.scene.provider.granted.delete(hubId)
