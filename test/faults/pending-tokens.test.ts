@@ -80,7 +80,7 @@ test.concurrent('a daemon that is killed takes along what it is given after that
 })
 
 test.concurrent('a daemon that is told to stop while Redis is away leaves its answers sealed too', async (context) => {
-  const it = await answersOnTheirWay(context, 3_000)
+  const it = await answersOnTheirWay(context, 8_000)
   const { scene, daemon, folder } = it
   await scene.redis.end('SIGTERM')
   // The answers come while it stops.
