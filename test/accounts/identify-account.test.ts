@@ -5,7 +5,7 @@ import { tokenDrift } from '../../src/accounts/identity.ts'
 import { beginUninstall } from '../../src/accounts/uninstall.ts'
 import type { ProviderClient } from '../../src/provider/client.ts'
 import { seedAccount } from '../support/accounts.ts'
-import { failure, tokens } from '../support/fake-provider.ts'
+import { failure, slowAnswer, tokens } from '../support/fake-provider.ts'
 import { eventually } from '../support/fleet.ts'
 import { uninstallNow } from '../support/uninstall-now.ts'
 import { accountIn, HUB, worldOfFile } from '../support/world.ts'
@@ -50,6 +50,19 @@ describe('the metadata of an imported account', () => {
     })
     expect(await one.registry.grantedScopes(HUB)).toEqual(['oauth', 'tickets'])
     expect(await one.outbox()).toEqual([])
+  })
+
+  test('leaves an account to the worker that refreshes it', async () => {
+    const slow = slowAnswer()
+    const w = await world({ provider: { metadata: async () => metadata(), refresh: slow.refresh } })
+    await w.account({ hubDomain: '' })
+    w.clock.move(25 * 60_000)
+    const refreshing = accountIn(w.services).refresh()
+    await slow.asked
+    expect(await identifyAccount(w.services, HUB)).toMatchObject({ is: 'stored' })
+    slow.answer(tokens('access-2'))
+    expect(await refreshing).toMatchObject({ is: 'refreshed' })
+    expect(Number(await w.store.zscore(w.keys.due.refresh, HUB)) % 1).toBe(0)
   })
 
   test('keeps the domain of the file where the provider tells none', async () => {

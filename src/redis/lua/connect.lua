@@ -140,7 +140,8 @@ redis.call('HDEL', ACCOUNT, 'metadataDue')
 redis.call('HSET', ACCOUNT, 'expiresAt', expiresAt)
 if a[1] == 'active' then redis.call('ZADD', expiryKey(), expiresAt, hubId) end
 renewAccess('')
-planRefresh(hubId, refreshOf(refreshAt, a[5]))
+-- One that is under way plans the next one itself.
+if not isRefreshed(hubId, '') then planRefresh(hubId, refreshOf(refreshAt, a[5])) end
 -- One that waits for other tokens is polled when it has them.
 if a[3] == '1' and (a[1] == 'active' or a[1] == 'failing') then startPolling(hubId, now, now) end
 return 'stored'
