@@ -1,3 +1,5 @@
+import { z } from 'zod'
+
 /** The usage of a series at the end of one day. */
 export interface DailyPoint {
   day: number
@@ -5,16 +7,17 @@ export interface DailyPoint {
 }
 
 /** How fast usage rises, in absolute numbers: a limit that moves is never read as growth. */
-export interface Forecast {
-  perDay: number
+export const Forecast = z.object({
+  perDay: z.number(),
   /** The range in which the pace lies. */
-  perDayLow: number
-  perDayHigh: number
+  perDayLow: z.number(),
+  perDayHigh: z.number(),
   /** How much may be added at once, beyond the pace. */
-  leap: number
+  leap: z.number(),
   /** By what share the pace may change each day; below 0 it slows down. */
-  bend: number
-}
+  bend: z.number(),
+})
+export type Forecast = z.infer<typeof Forecast>
 
 /** Days from now until the limit. */
 export interface DaysLeft {

@@ -1,3 +1,4 @@
+import { z } from 'zod'
 import type { Store } from '../../redis/connect.ts'
 import { addToDay, readDays } from '../../redis/day-counts.ts'
 import type { Keys } from '../../redis/keys.ts'
@@ -14,14 +15,15 @@ const DAY_MS = 86_400_000
 const UNREAD_MS = 3 * DAY_MS
 
 /** The forecast of a series when it first came so near: it reaches `limit` within that range of days. */
-export interface Prediction {
+export const Prediction = z.object({
   /** Moment at which the usage was read that it counts from, ms. */
-  at: number
-  limit: number
+  at: z.number(),
+  limit: z.number(),
   /** Whole days after that, as people read them: not before the one, nor after the other; null: or never. */
-  earliest: number
-  latest: number | null
-}
+  earliest: z.number(),
+  latest: z.number().nullable(),
+})
+export type Prediction = z.infer<typeof Prediction>
 
 /** `open`: no last day was named, and it was not reached within `UPCOMING_DAYS`: neither right nor wrong. */
 export const OUTCOMES = ['held', 'later', 'sooner', 'open'] as const

@@ -1,19 +1,21 @@
+import { z } from 'zod'
 import type { Store } from '../../redis/connect.ts'
 import type { Keys } from '../../redis/keys.ts'
 import { LAST_MOMENT } from '../../runtime/moment.ts'
-import type { Forecast } from './forecast.ts'
-import type { Prediction } from './predictions.ts'
+import { Forecast } from './forecast.ts'
+import { Prediction } from './predictions.ts'
 
 /** The last forecast of an account's series, by their ids. One that is in neither shows no steady growth. */
-export interface AccountForecasts {
+const AccountForecasts = z.object({
   /** Moment of the forecast, ms. */
-  at: number
-  rising: Record<string, Forecast>
+  at: z.int().max(LAST_MOMENT),
+  rising: z.record(z.string(), Forecast),
   /** How many daily points there are, where they are too few. */
-  tooFew: Record<string, number>
+  tooFew: z.record(z.string(), z.number()),
   /** On record, of series that come near their limits; absent: none. */
-  predictions?: Record<string, Prediction>
-}
+  predictions: z.record(z.string(), Prediction).exactOptional(),
+})
+export type AccountForecasts = z.infer<typeof AccountForecasts>
 
 /** Three days: the pace of six weeks is not another one after a day or two without a new forecast. */
 const KEPT_MS = 3 * 86_400_000
@@ -47,10 +49,7 @@ function encode({ at, ...rest }: AccountForecasts): string {
 /** Undefined for what is no forecast: it is made anew within a day. */
 export function decodeForecasts(stored: string | null): AccountForecasts | undefined {
   try {
-    const forecasts = JSON.parse(stored || 'null') as AccountForecasts | null
-    const isWhole =
-      Number.isSafeInteger(forecasts?.at) && forecasts?.rising !== undefined && forecasts.tooFew !== undefined
-    return isWhole && forecasts.at <= LAST_MOMENT ? forecasts : undefined
+    return AccountForecasts.safeParse(JSON.parse(stored ?? '')).data
   } catch {
     return undefined
   }

@@ -122,6 +122,9 @@ describe('the forecast of an account', () => {
     '{"at":"x","rising":{},"tooFew":{}}',
     '{"at":9e15,"rising":{},"tooFew":{}}',
     '{"at":1,"rising":{}}',
+    '{"at":1,"rising":{"overall":{"perDay":3}},"tooFew":{}}',
+    '{"at":1,"rising":{},"tooFew":{"overall":null}}',
+    '{"at":1,"rising":{},"tooFew":{},"predictions":{"overall":[]}}',
   ])('that reads %s is none', (stored) => {
     expect(decodeForecasts(stored)).toBeUndefined()
   })
