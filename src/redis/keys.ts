@@ -62,7 +62,7 @@ function sharedKeys(tag: string) {
      * config, the key that it encrypts with (JSON)
      */
     daemons: `${tag}:daemons`,
-    /** hash: the last heartbeat that was sent: its period, when, since when, the reasons, the outcome of the ping */
+    /** hash: the last heartbeat that was sent: when, since when, the reasons, the outcome of the ping; the last period of each interval */
     heartbeat: `${tag}:heartbeat`,
     /** hash: day and name -> how many calls to the provider were answered, or failed, or forecasts ended so on that day; 30 days */
     dayCounts: `${tag}:day-counts`,

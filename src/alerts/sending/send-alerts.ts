@@ -168,8 +168,11 @@ function stateAfter(item: Item, verdict: Exclude<SendVerdict, { is: 'sent' }>, n
     }
     case 'waits': {
       const { group, since, until } = verdict
-      const before = defined({ hurried: hurries(alert) ? alert.level : waits?.hurried, held: waits?.held })
-      return { ...defined({ lastSent }), waits: { is: 'group', since, first, after, until, group, ...before } }
+      const hurried = hurries(alert) ? alert.level : waits?.hurried
+      return {
+        ...defined({ lastSent }),
+        waits: { is: 'group', since, first, after, until, group, ...defined({ hurried, held: waits?.held }) },
+      }
     }
   }
 }

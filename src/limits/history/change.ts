@@ -73,8 +73,8 @@ function differences(before: ReadonlyMap<string, Value>, after: ReadonlyMap<stri
 }
 
 /*
- * Redis holds the history of an account as a list: a line of JSON for each change since it was last thinned out, and before
- * these all older ones as one block, a list of the same JSON, compressed. A month of changes is 40 kB as lines, and 4 kB as a block.
+ * Redis holds the history of an account as a list. Each change since it was last thinned out is a line of JSON. All older ones stand
+ * before these as one block: a list of the same JSON, compressed. A month of changes is 40 kB as lines, and 4 kB as a block.
  */
 
 export function encodeChange(change: Change): string {

@@ -89,10 +89,11 @@ return 0
 --!include is-as-read
 -- Writes the states of a receiver's alerts, the moments of their next checks, and the deliveries that bring them: all or nothing. Of
 -- two runs at once the second reads again, and so does one that read what holds alerts back, or news, before that changed.
--- KEYS: any. ARGV: receiver, now, interval (ms), how often what holds alerts back had changed as read, how many things it was sent
---   lately and these, a list, packed, of each alert: its id, what is known of it as read ('' = nothing), and from now on, place of its
---   news as read ('' = none), 'held' | 'grouped' | 'sent' | '' (it does not wait), its next check and when it happened if it waits; then of each delivery: id, type, message (JSON), transitions with their ids, when the oldest of them
---   happened.
+-- KEYS: any. ARGV: receiver, now, interval (ms), how often what holds alerts back had changed as read.
+--   Then how many things it was sent lately, and these.
+--   Then a list, packed, of each alert: its id, what is known of it as read ('' = nothing), and from now on, place of its news as read
+--   ('' = none), 'held' | 'grouped' | 'sent' | '' (it does not wait). Of one that waits also its next check, and when it happened.
+--   Then of each delivery: id, type, message (JSON), transitions with their ids, when the oldest of them happened.
 -- Returns 'recorded' | 'lost'.
 local receiver, now, interval, holdChanges = ARGV[1], ARGV[2], tonumber(ARGV[3]), ARGV[4]
 local KNOWN, RECENT = knownKey(receiver), recentKey(receiver)

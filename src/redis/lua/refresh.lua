@@ -59,10 +59,10 @@ return answers
 -- beside those. An account that is being uninstalled takes it only to have it deleted too, beside the one that it may still have;
 -- so does one that is forgotten already. Of one that was never here nothing is known: a Redis that was emptied must not end what is
 -- alive at the provider. A store with a lower version lost writes, with a failover: what it has may be over already.
--- KEYS: accounts. ARGV, for each: with spaces between: hubId, the claim, version as read, obtainedAt, expiresAt, next refresh, next
---   poll ('-' = as it is), whether it was stored before, and may have been lost ('again' or '-'), 'previous' where that one was redeemed
---   and the last one refused ('-' else), 'own' where the tokens are known to be of this account ('-' else); access token; refresh token
---   ('' = keep the one there is); alert writes (JSON, '' = none).
+-- KEYS: accounts. ARGV, for each: a line of words; access token; refresh token ('' = keep the one there is); alert writes (JSON,
+--   '' = none). The words: hubId, the claim, version as read, obtainedAt, expiresAt, next refresh, next poll ('-' = as it is).
+--   Then 'again' where it was stored before, and may have been lost; 'previous' where that one was redeemed and the last one refused;
+--   'own' where the tokens are known to be of this account. '-' stands in place of each of these three.
 -- Returns for each 'stored' | 'lost' (also what was stored before, and is there) | 'uninstalled' | 'unknown' | 'held' (one that was
 -- lost waits for the worker that refreshes the account: the token that it redeems is newer) | error: one that fails, fails alone.
 local EACH = 4

@@ -50,8 +50,8 @@ return 'put aside'
 
 --!step replaceField
 --!include account-step
--- Writes over a field of a hash, if it still is as it was read, together with the alerts about all accounts that follow from it, if those
--- are as they were read, too.
+-- Writes over a field of a hash, and the alerts about all accounts that follow from it. Nothing is written unless all of that still is
+-- as it was read.
 -- KEYS: the hash. ARGV: field, as it was read ('' = none), from now on, and alert writes (JSON), if there are any.
 -- Returns nil, or what was found instead.
 standAt(string.match(KEYS[1], '^.*}') .. ':account:0')
