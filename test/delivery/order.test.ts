@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { deliverDue } from '../../jobs/deliver.ts'
 import { sendEvents } from '../../jobs/send-events.ts'
 import { DueSets } from '../../src/accounts/due-sets.ts'
@@ -66,6 +66,30 @@ class FarSide {
   }
 }
 
+/** What a process sends by. */
+function sendingDeps(
+  relay: ReturnType<typeof aRelay>,
+  store: Store,
+  clock: HandClock,
+  receivers: ReadonlyMap<string, Receiver>,
+  random: () => number,
+) {
+  const { keys } = relay
+  return {
+    store,
+    keys,
+    clock,
+    log: relay.deps.log,
+    metrics,
+    movement: new Movement(clock),
+    due: new DueSets(store, keys, random),
+    deliveries: new Deliveries(store, keys),
+    receivers,
+    queues: { wake: async () => {} } as never,
+    random,
+  }
+}
+
 /** A process with a clock of its own, which dies at one of its steps: what it asked for then is done, or is not, and never answered. */
 class Daemon {
   readonly #work: () => Promise<void>[]
@@ -100,22 +124,13 @@ class Daemon {
         }
       },
     })
-    const keys = relay.keys
     const receivers = new Map(
       [...farSides].map(([name, far]): [string, Receiver] => [name, this.#receiver(name, far, isDead, dice)]),
     )
-    const common = { store: own, keys, clock, log: relay.deps.log, metrics, movement: new Movement(clock) }
-    const deps = {
-      ...common,
-      due: new DueSets(own, keys, dice.next),
-      deliveries: new Deliveries(own, keys),
-      receivers,
-      queues: { wake: async () => {} } as never,
-      random: dice.next,
-    }
+    const deps = sendingDeps(relay, own, clock, receivers, dice.next)
     const sending = { ...relay.deps, store: own }
     const events = {
-      ...common,
+      ...deps,
       eventReceivers: { accounts: NAMES, acknowledgements: [] },
       alerts: {} as never,
       sending,
@@ -273,3 +288,48 @@ test(`for each receiver and alert the order of arrival is the order of what happ
   process.stdout.write(`${SCHEDULES} schedules in ${Math.round((performance.now() - begun) / 1_000)} s\n`)
   expect(wrong).toEqual([])
 }, 1_800_000)
+
+test('a worker that slept for longer than its claim sends nothing more to that receiver', async () => {
+  const store = redis.connect()
+  goByHand(store, hands)
+  const relay = aRelay(store, redis.freshKeys(), {
+    routes: [{ to: ['hook'] }],
+    receivers: ['hook'],
+    group: { by: ['rule'], waitMs: 0, intervalMs: 0 },
+  })
+  const transition = async (number: number) => {
+    await relay.commit({ alert: anAlert({ id: `a-${number}`, level: number === 1 ? 'warning' : 'critical' }) })
+    await sendAlerts(relay.deps, hands.now())
+  }
+  const [asleep, awake] = [aWorker(relay, store), aWorker(relay, store)]
+  await transition(1)
+  const slept = asleep.works()
+  await vi.waitFor(() => expect(asleep.sent).toEqual(['a-1']))
+  await transition(2)
+  hands.move(MINUTE + 1)
+  const worked = awake.works()
+  await vi.waitFor(() => expect(awake.sent).toEqual(['a-1']))
+  asleep.answer({ outcome: 'retry', reason: 'timed out' })
+  await slept
+  expect(asleep.sent).toEqual(['a-1'])
+  awake.answer({ outcome: 'delivered' })
+  await worked
+  expect(awake.sent).toEqual(['a-1', 'a-2'])
+})
+
+/** Its first message is answered when the test says so, all others at once. */
+function aWorker(relay: ReturnType<typeof aRelay>, store: Store) {
+  const sent: string[] = []
+  const first = Promise.withResolvers<AttemptOutcome>()
+  const hook: Receiver = {
+    name: 'hook',
+    type: 'webhook',
+    close: async () => {},
+    send: ({ message }) => {
+      sent.push(...message.data.alerts.map(({ id }) => id))
+      return sent.length === 1 ? first.promise : Promise.resolve({ outcome: 'delivered' })
+    },
+  }
+  const deps = sendingDeps(relay, store, hands, new Map([['hook', hook]]), () => 0.5)
+  return { sent, answer: first.resolve, works: () => deliverDue(deps, { stopping: never, abandon: never }) }
+}
