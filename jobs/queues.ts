@@ -1,6 +1,6 @@
 import { Queue } from 'bullmq'
 import type { Redis } from 'ioredis'
-import type { Store } from '../src/redis/connect.ts'
+import { onReady, type Store } from '../src/redis/connect.ts'
 import { newOperation } from '../src/redis/steps.ts'
 import type { Clock } from '../src/runtime/clock.ts'
 import { atInterval } from '../src/runtime/concurrency.ts'
@@ -13,12 +13,7 @@ export const SWEEPS = [
 ] as const
 export type SweepKind = (typeof SWEEPS)[number]
 
-export interface Queues {
-  refreshTokens: Queue
-  pollLimits: Queue
-  uninstall: Queue
-  deliver: Queue
-  tendHistory: Queue
+export interface Queues extends Record<keyof typeof QUEUE, Queue> {
   /** Has a worker look for what is due: a job without data, one at a time of each process. */
   look(kind: keyof typeof QUEUE, now: number): Promise<void>
   /**
@@ -65,7 +60,11 @@ export function createQueues(connection: Store, prefix: string, clock: Clock, lo
     tendHistory: once(QUEUE.tendHistory),
   }
   // A job of a process that died is held by its worker for a while: that of another is not kept from being taken.
-  const jobId = newOperation()
+  let jobId = newOperation()
+  // A master that takes over may hold one that is over, and keeps its id until BullMQ finds it stalled, 45 s later.
+  onReady(connection, () => {
+    jobId = newOperation()
+  })
   for (const queue of Object.values(queues)) {
     queue.on('error', (error) => log.warn({ code: 'queue.error', queue: queue.name, err: error }, 'queue: no Redis'))
   }

@@ -1,3 +1,5 @@
+import { Worker } from 'bullmq'
+import type { Redis } from 'ioredis'
 import { afterEach, expect, onTestFinished, test, vi } from 'vitest'
 import { createQueues, type Queues } from '../../jobs/queues.ts'
 import { connectRedis, type Store } from '../../src/redis/connect.ts'
@@ -10,7 +12,7 @@ import { serverOfFile } from '../support/of-file.ts'
 const redis = serverOfFile()
 let prefixes = 0
 
-const opened: Queues[] = []
+const opened: { close(): Promise<void> }[] = []
 
 afterEach(async () => {
   await Promise.all(opened.splice(0).map((queues) => queues.close()))
@@ -40,6 +42,28 @@ test('what a daemon finds that does not look is looked at by one that does, with
   expect(heard[0]?.[1]).toBeGreaterThanOrEqual(clock.now())
   expect(heard[0]?.[1]).toBeLessThanOrEqual(clock.now() + 250)
   hearing.disconnect()
+})
+
+test('a job that a failover brought back, though its worker is done with it, keeps no other from being added', async () => {
+  const connection = redis.connect('queues')
+  const prefix = `test-${prefixes++}`
+  const queues = createQueues(connection, prefix, new HandClock(), logLines().log)
+  const worker = new Worker(queues.pollLimits.name, null, { connection: redis.connect('queues') as Redis, prefix })
+  opened.push(queues, worker)
+  await connection.ping()
+  await queues.look('pollLimits', 0)
+  await worker.getNextJob('of a worker that is gone')
+  await queues.look('pollLimits', 0)
+  expect(await queues.pollLimits.getJobCounts('active', 'waiting')).toEqual({ active: 1, waiting: 0 })
+  await redis.store.call('CLIENT', 'KILL', 'ID', String(await connection.client('ID')))
+  await eventually(
+    'another job',
+    async () => {
+      await queues.look('pollLimits', 0)
+      return (await queues.pollLimits.getWaitingCount()) > 0
+    },
+    20_000,
+  )
 })
 
 test('of a thousand findings of one moment it is told once, after all of them; of another kind or moment again', async () => {
