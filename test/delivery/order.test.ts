@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
-import { expect, test, vi } from 'vitest'
+import { expect, test } from 'vitest'
 import { deliverDue } from '../../jobs/deliver.ts'
 import { sendEvents } from '../../jobs/send-events.ts'
 import { DueSets } from '../../src/accounts/due-sets.ts'
@@ -12,6 +12,7 @@ import type { Store } from '../../src/redis/connect.ts'
 import { createMetrics } from '../../src/runtime/metrics.ts'
 import { aRelay } from '../alerts/a-relay.ts'
 import { anAlert } from '../alerts/an-alert.ts'
+import { eventually } from '../support/fleet.ts'
 import { goByHand } from '../support/go-by-hand.ts'
 import { HandClock } from '../support/hand-clock.ts'
 import { redisOfFile } from '../support/of-file.ts'
@@ -304,11 +305,12 @@ test('a worker that slept for longer than its claim sends nothing more to that r
   const [asleep, awake] = [aWorker(relay, store), aWorker(relay, store)]
   await transition(1)
   const slept = asleep.works()
-  await vi.waitFor(() => expect(asleep.sent).toEqual(['a-1']))
+  await eventually('the first message', async () => asleep.sent.length > 0)
   await transition(2)
   hands.move(MINUTE + 1)
   const worked = awake.works()
-  await vi.waitFor(() => expect(awake.sent).toEqual(['a-1']))
+  await eventually('its copy', async () => awake.sent.length > 0)
+  expect(awake.sent).toEqual(['a-1'])
   asleep.answer({ outcome: 'retry', reason: 'timed out' })
   await slept
   expect(asleep.sent).toEqual(['a-1'])

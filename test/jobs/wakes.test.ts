@@ -62,7 +62,7 @@ test('a job that a failover brought back, though its worker is done with it, kee
       await queues.look('pollLimits', 0)
       return (await queues.pollLimits.getWaitingCount()) > 0
     },
-    20_000,
+    60_000,
   )
 })
 
