@@ -36,7 +36,7 @@ export const associations: Report = {
       shownFrom: SHOWN_FROM,
     },
   },
-  perPair: { none: (pair, limit) => ({ ...valuesOf(pair, { limit, atLimit: 0, nearLimit: 0, fullest: 0 }) }) },
+  perPair: { none: (pair, limit) => valuesOf(pair, { limit, atLimit: 0, nearLimit: 0, fullest: 0 }) },
   path: ({ from, to }) => `/associations/records/${encodeURIComponent(from)}/${encodeURIComponent(to)}`,
   read(json, pair) {
     const answer = asObject(json, 'the answer')
