@@ -61,7 +61,7 @@ export function createQueues(connection: Store, prefix: string, clock: Clock, lo
   }
   // A job of a process that died is held by its worker for a while: that of another is not kept from being taken.
   let jobId = newOperation()
-  // A master that takes over may hold one that is over, and keeps its id until BullMQ finds it stalled, 45 s later.
+  // A master that takes over may still hold a job that has ended. BullMQ finds it stalled 45 s later: until then its id is taken.
   onReady(connection, () => {
     jobId = newOperation()
   })

@@ -9,7 +9,7 @@ import { openScene, pauses, refreshTimes, type Scene } from '../support/scene.ts
 const FULL = process.env.PLIMSOLL_FULL === '1'
 const ACCOUNTS = FULL ? 1_000 : 300
 const WATCH_MS = FULL ? 300_000 : 20_000
-/** Longer than three claims of 25 s: what a killed daemon had claimed may be claimed next by one that is killed, too. In the small form it is not. */
+/** The full form outlasts three claims of 25 s: whoever claims what a killed daemon had may be killed, too. */
 const LIFE_MS = FULL ? 120_000 : 30_000
 const CRASHES = FULL ? 2 : 1
 const DAEMONS = 4
